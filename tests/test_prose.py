@@ -109,7 +109,7 @@ CODE_WORDS = {
 }
 #: Packages and modules whose docstrings, comments and messages are plain already. The others follow, one by one.
 CLEAN = (
-    *("storage", "decisions", "report", "shards", "source", "stores", "workflow", "config"),
+    *("storage", "decisions", "report", "shards", "source", "stores", "workflow", "config", "claims"),
     *("bound.py", "codec.py", "errors.py", "exit_codes.py", "hookspecs.py", "names.py"),
     *("recording", "runs"),
     *("plugin.py", "project.py", "task.py", "values.py", "visible.py"),
@@ -135,8 +135,18 @@ def texts_of(source: str) -> Iterator[tuple[int, str]]:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+    tree = ast.parse(source)
+    # Regular expressions match other texts: they are not prose.
+    patterns = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile"
+        for part in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Constant) or id(node) in patterns:
+            continue
+        if isinstance(node.value, str) and " " in node.value:
             yield node.lineno, node.value
 
 

@@ -158,7 +158,7 @@ def test_what_merely_looks_like_it_is_none(kind: str, change: object) -> None:
         pytest.param("EXIT_STATUS:\n", "EXIT_STATUS has no value", id="no-value"),
         pytest.param(RALPH.replace("true", "true | false"), "'true | false' is not one of", id="a-choice"),
         pytest.param(
-            RALPH.replace("FILES_MODIFIED: 3", "FILES_MODIFIED: <count>"), "'<count>' is no number", id="count"
+            RALPH.replace("FILES_MODIFIED: 3", "FILES_MODIFIED: <count>"), "'<count>' is not a number", id="count"
         ),
         pytest.param(RALPH.replace("STATUS: COMPLETE\n", "", 1), "STATUS is missing", id="a-field-is-missing"),
         pytest.param(RALPH.replace("EXIT_SIGNAL: true", "EXIT_SIGNAL: true\nEXIT_SIGNAL: false"), "twice", id="twice"),
@@ -182,7 +182,7 @@ def test_a_block_that_is_not_filled_in_is_malformed(text: str, problem: str) -> 
         pytest.param(EXIT.replace("none", "two tests"), "work remains: 'two tests'", id="work-remains"),
         pytest.param(PRP.replace("CAN_EXIT: true", "CAN_EXIT: false"), "and CAN_EXIT: false", id="can-not-exit"),
         pytest.param(
-            f"{RALPH}\nEXIT_STATUS: CONTINUE\n", "RALPH_STATUS say done, EXIT_STATUS not done", id="two-kinds"
+            f"{RALPH}\nEXIT_STATUS: CONTINUE\n", "RALPH_STATUS report done, EXIT_STATUS not done", id="two-kinds"
         ),
         pytest.param(
             "EXIT_STATUS: COMPLETE\nEXIT_REASON: a reason that\nwas wrapped\nREMAINING_WORK: two tests\n",
@@ -219,7 +219,7 @@ def test_no_remaining_work(words: str) -> None:
 def test_a_block_without_an_end_is_none(text: str) -> None:
     said = read(text)
     assert (said.explicit, said.blocks) == (None, ())
-    assert any("has no end, so it is no block" in note for note in said.notes)
+    assert any("has no end, so it does not count as a block" in note for note in said.notes)
 
 
 def test_a_later_block_that_is_not_filled_in_counts() -> None:

@@ -285,7 +285,7 @@ def test_the_sum_of_six_parts(project: Project) -> None:
     found = claim(project, f"It is done.\n\n{DOYAKEN}")
     assert [(part["name"], part["points"]) for part in found["confidence_parts"]] == [
         ("status block", 30),
-        ("says complete", 20),
+        ("reports complete", 20),
         ("files changed", 15),
         ("task file moved", 20),
         ("keywords", 10),
@@ -310,11 +310,11 @@ def test_one_condition_alone_warns(project: Project) -> None:
     found = claim(project, EXIT)
     assert (found["decision"], found["warnings"]) == (
         "continue",
-        ["it says done, with 1 indicator (2 needed)"],
+        ["it reports done, with 1 indicator (2 needed)"],
     )
     found = claim(project, "All tasks are completed. Ready for review.")
     assert found["decision"] == "continue"
-    assert found["warnings"] == ["3 indicators (2 needed), and no block says done: only words do"]
+    assert found["warnings"] == ["3 indicators (2 needed), but no block reports done: only prose does"]
 
 
 @pytest.mark.criterion("SE-05")
@@ -491,7 +491,7 @@ def test_the_documents_own_example_comes_out_as_it_says(project: Project) -> Non
     found = ran.document
     assert present(found, "pattern") == ["ready for review", "tests passing"]
     assert (ran.code, found["decision"], found["indicators"]) == (0, "complete", 3)
-    assert found["reason"] == "it says done, 3 indicators (2 needed), confidence 65"
+    assert found["reason"] == "it reports done, 3 indicators (2 needed), confidence 65"
 
 
 @pytest.mark.criterion("CG-15")
@@ -634,7 +634,7 @@ PLAIN = "is not written plainly, in capitals, at the left margin"
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        pytest.param(f"```\n{BARE}```\n", "stands in a fence, a quote or an example", id="fenced"),
+        pytest.param(f"```\n{BARE}```\n", "is in a fence, a quote or an example", id="fenced"),
         pytest.param(BARE.replace("EXIT_STATUS:", "**EXIT_STATUS:**"), PLAIN, id="bold"),
         pytest.param(BARE.lower(), PLAIN, id="lower-case"),
         pytest.param(DOYAKEN.replace("DOYAKEN", "doyaken"), PLAIN, id="doyaken"),

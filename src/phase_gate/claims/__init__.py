@@ -1,4 +1,4 @@
-"""What an agent says about its work, weighed against what was measured.
+"""Compare an agent's claims about its work with measurements.
 
 May read the text of a claim; measurements come from the recorded runs. Begin with `decision`.
 """

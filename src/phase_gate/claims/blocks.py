@@ -1,7 +1,7 @@
-"""The status blocks that an agent prints, and what they say together.
+"""Parse the status blocks that an agent prints, and combine them.
 
-Pure. Exact delimiters and keys at column 0, exact values; the last complete block of a kind is the one that counts.
-A block that is not filled in, or contradicts itself or another one, never says done.
+Pure. Delimiters and keys have to be exact and at column 0, and values exact. Only the last complete block of a kind
+counts. A block that is not filled in, or contradicts itself or another one, never counts as done.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from phase_gate.visible import cut
 
 BlockKind = Literal["prp", "ralph", "exit", "doyaken"]
 
-#: What may stand in a field: one of these words, or one of these kinds of values.
+#: The allowed values of a field: one of several words, or any value of one of these kinds.
 _TEXT, _NUMBER, _NUMBER_OR_NULL = "text", "number", "number or null"
 _Allowed = tuple[str, ...] | str
 _BOOLEAN = ("true", "false")
 
 
 class Form(Value):
-    """What a kind of block says, and how."""
+    """The fields of a kind of block, and their meaning."""
 
     name: str
     fields: Mapping[str, _Allowed]
-    #: Without these it says nothing.
+    #: Fields without which a block does not count.
     required: tuple[str, ...]
     #: The field that answers, and the value that means done.
     answer: str
     done: str
-    #: What does not go together with done, and with not done.
+    #: Fields that contradict done, and not done.
     against_done: tuple[str, ...] = ()
     against_not_done: tuple[str, ...] = ()
 
@@ -108,20 +108,20 @@ def _what_is_wrong(allowed: _Allowed, value: str) -> str:
         return "is a template" if value[0] in "{<[" and value[-1] in "}>]" else ""
     if value == "null" and allowed == _NUMBER_OR_NULL:
         return ""
-    return "" if re.fullmatch(r"[0-9]{1,18}", value) else "is no number"
+    return "" if re.fullmatch(r"[0-9]{1,18}", value) else "is not a number"
 
 
-# --- what a block says
+# --- blocks
 
 
 class Block(Value):
     """A complete block."""
 
     kind: BlockKind
-    #: Of its first line, from 1.
+    #: The number of its first line, starting with 1.
     line: int
     fields: Mapping[str, str]
-    #: Why it can't be taken for what it says; empty if it can.
+    #: Why the block does not count; empty if it does.
     problems: tuple[str, ...] = ()
 
     @property
@@ -130,13 +130,13 @@ class Block(Value):
 
     @property
     def says_done(self) -> bool | None:
-        """What its answer is, taken by itself; None if it is not filled in."""
+        """Whether the block on its own reports done; None if it is not filled in."""
         form = FORMS[self.kind]
         return None if self.problems else self.fields[form.answer] == form.done
 
     @property
     def remaining(self) -> str:
-        """The work that it says is left; empty for none."""
+        """The remaining work that the block lists; empty for none."""
         text = self.fields.get("REMAINING_WORK", "")
         is_none = text.strip(" \t\"'.").lower() in ("", "none", "nothing")
         return "" if self.problems or is_none else text
@@ -147,34 +147,34 @@ class Block(Value):
 
     @property
     def contradictions(self) -> Iterator[str]:
-        """Where it contradicts itself."""
+        """The places where the block contradicts itself."""
         if self.problems:
             return
         form = FORMS[self.kind]
-        answer = f"{self.name} says {form.answer}: {self.fields[form.answer]}"
+        answer = f"{self.name} has {form.answer}: {self.fields[form.answer]}"
         rows = {f"{name}: {value}" for name, value in self.fields.items()}
         against = form.against_done if self.says_done else form.against_not_done
         yield from (f"{answer}, and {row}" for row in against if row in rows)
         if self.says_done and self.remaining:
-            yield f"{answer}, and that work remains: {cut(self.remaining)!r}"
+            yield f"{answer}, but work remains: {cut(self.remaining)!r}"
 
 
 class StatusBlocks(Value):
-    """What all blocks say together."""
+    """The combined answer of all blocks."""
 
     #: The last one of each kind.
     blocks: tuple[Block, ...] = ()
-    #: True: done. False: explicitly not done. None: nothing that counts was said.
+    #: True for done, False for explicitly not done, None if no block counts.
     explicit: bool | None = None
-    #: Some block says done, whatever contradicts it.
+    #: Whether any block reports done, even if another one contradicts it.
     claims_done: bool = False
     remaining: str = ""
-    #: What is wrong with the blocks.
+    #: Errors in the blocks.
     problems: tuple[str, ...] = ()
     contradictions: tuple[str, ...] = ()
-    #: Where no block counts: what might have been meant for one.
+    #: If no block counts: lines that look like one.
     uncounted: tuple[str, ...] = ()
-    #: What is to be said about reading it.
+    #: Remarks about parsing the text.
     notes: tuple[str, ...] = ()
 
     @property
@@ -183,18 +183,18 @@ class StatusBlocks(Value):
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """What the blocks that are filled in give as their reasons: the agent's words, as those around them."""
+        """The reasons in valid blocks. They are the agent's own words, like the text around the blocks."""
         return tuple(block.reason.strip('"') for block in self.blocks if block.reason and not block.problems)
 
     def value(self, kind: BlockKind, key: str) -> str:
-        """Return what the block of that kind says; empty if it is not there, or not filled in."""
+        """Return a field of the block of that kind; empty if the block is missing or not filled in."""
         return next((b.fields.get(key, "") for b in self.blocks if b.kind == kind and not b.problems), "")
 
 
-# --- reading
+# --- parsing
 
 
-#: What stands for a line that does not count: no block has it.
+#: Replaces a line that does not count. No block contains it.
 _SHOWN = "\0"
 _BEGIN = r"---(?:PRP_PHASE|RALPH)_STATUS---$"
 _UNCLOSED = re.compile(rf"{_BEGIN}|DOYAKEN_STATUS:$")
@@ -208,12 +208,12 @@ _BLOCK = re.compile(
 )
 _KINDS: Mapping[str, BlockKind] = {"PRP_PHASE": "prp", "RALPH": "ralph", "doyaken": "doyaken", "exit": "exit"}
 _KEY = re.compile(r"(?P<key>[A-Z][A-Z0-9_]{0,60}):(?:[ \t]+(?P<value>.*))?")
-#: Blocks that do not count that are told.
+#: The maximum number of reported blocks that do not count.
 _TOLD = 3
 
 
 def read_blocks(text: ClaimText) -> StatusBlocks:
-    """Return what the blocks of the text say together."""
+    """Return the combined answer of the blocks in a text."""
     lines = zip(text.lines, text.quoted, strict=True)
     own = "\n".join(_SHOWN if is_quoted else line.rstrip(" \t") for line, is_quoted in lines) + "\n"
     last: dict[BlockKind, tuple[int, list[str]]] = {}
@@ -222,7 +222,7 @@ def read_blocks(text: ClaimText) -> StatusBlocks:
     for found in _BLOCK.finditer(own):
         line, place = line + own.count("\n", place, found.start()), found.start()
         if found["unclosed"]:
-            notes[f"{found['unclosed']} has no end, so it is no block"] = None
+            notes[f"{found['unclosed']} has no end, so it does not count as a block"] = None
             continue
         kind = _KINDS[found["name"] or ("doyaken" if found["doyaken"] else "exit")]
         rows = (found["delimited"] or found["doyaken"] or found["exit"] or "").splitlines()
@@ -230,13 +230,13 @@ def read_blocks(text: ClaimText) -> StatusBlocks:
         if kind == "exit":
             answers = [place for place, row in enumerate(rows) if row.startswith("EXIT_STATUS:")]
             if not answers:
-                # What remains may be said further down, below words that stand between.
+                # REMAINING_WORK may be further down, after other text.
                 before = last[kind][1] if kind in last else []
                 before += [row for row in rows if row.startswith("REMAINING_WORK:") and row not in before]
                 continue
-            # Several blocks, one below the other: the last one counts.
+            # Of several consecutive blocks, the last one counts.
             number, rows = line + answers[-1], rows[answers[-1] :]
-        # Said again it goes to the end: the order is the one in which they were said last.
+        # Blocks are in the order of their last occurrence, so a repeated one moves to the end.
         last.pop(kind, None)
         last[kind] = (number, rows)
     blocks = tuple(_make(kind, line, rows) for kind, (line, rows) in last.items())
@@ -245,19 +245,19 @@ def read_blocks(text: ClaimText) -> StatusBlocks:
 
 
 def _make(kind: BlockKind, line: int, rows: list[str]) -> Block:
-    """Return the block with everything that is wrong with it."""
+    """Return the block with its problems."""
     form, is_open = FORMS[kind], kind == "prp"
     fields: dict[str, str] = {}
     problems: list[str] = []
     for row in rows:
-        # The source document shows a remark behind the override.
+        # EXIT_OVERRIDE may have a comment after its value.
         text = (row.partition(" #")[0] if row.startswith("EXIT_OVERRIDE:") else row).strip(" \t")
         if is_open and (not text or text == "DUAL_GATE:" or text.startswith("#")):
             continue
         found = _KEY.fullmatch(text)
         key = "" if found is None else found["key"]
         if found is None or not (is_open or key in form.fields):
-            problems.append(f"{cut(text)!r} is no field of it")
+            problems.append(f"{cut(text)!r} is not one of its fields")
         elif key in fields:
             problems.append(f"{key} occurs twice")
         else:
@@ -278,7 +278,7 @@ def _combine(blocks: tuple[Block, ...], uncounted: tuple[str, ...], notes: tuple
     done = [block.name for block in blocks if block.says_done is True]
     not_done = [block.name for block in blocks if block.says_done is False]
     if done and not_done:
-        contradictions.append(f"{' and '.join(done)} say done, {' and '.join(not_done)} not done")
+        contradictions.append(f"{' and '.join(done)} report done, {' and '.join(not_done)} not done")
     remaining = next((block.remaining for block in blocks if block.remaining), "")
     explicit: bool | None = None
     if not_done or contradictions:
@@ -297,10 +297,10 @@ def _combine(blocks: tuple[Block, ...], uncounted: tuple[str, ...], notes: tuple
     )
 
 
-# --- blocks that are seen and do not count, because of how or where they are written
+# --- blocks that do not count because of their format or place
 
 
-#: What looks like the beginning of a block, however it is written.
+#: Matches the beginning of a block in any format.
 _LIKE = re.compile(
     r"[ \t>*_`#+|.)0-9-]*+(?:(?P<name>(?:EXIT|DOYAKEN)_STATUS)[*_` \t]*+:|"
     r"(?P<delimited>(?:PRP_PHASE|RALPH)_STATUS)[ \t]*+--)",
@@ -314,8 +314,8 @@ _NOT_PLAIN = "is not written plainly, in capitals, at the left margin"
 def _find_uncounted(text: ClaimText) -> Iterator[str]:
     for number, (line, is_quoted) in enumerate(zip(text.lines, text.quoted, strict=True), start=1):
         found = _LIKE.match(line) if "_" in line else None
-        # One that merely has no end is told of anyway.
+        # A block without an end is already reported.
         if found is not None and (is_quoted or not _UNCLOSED.fullmatch(line.rstrip(" \t"))):
             name = (found["name"] or found["delimited"]).upper()
-            why = "stands in a fence, a quote or an example" if is_quoted else _NOT_PLAIN
+            why = "is in a fence, a quote or an example" if is_quoted else _NOT_PLAIN
             yield f"{name} (line {number}) does not count: it {why}"

@@ -1,7 +1,8 @@
-"""How often claims of completion were true later, by how sure they were.
+"""How many claims of completion turned out to be true, by their confidence.
 
-Pure. A claim of "done" was true if the complete runs that came after it stayed green until the phase exited, or until
-the next claim; it was false if one of them was not green, or the task went back. One that nothing came after is open.
+Pure. A claim of "done" was true if all complete runs after it were green until the phase exited, or until the next
+claim. It was false if one of them was not green, or if the task returned to an earlier phase. A claim without any run
+after it is open.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ from phase_gate.gate.outcomes import Green
 from phase_gate.gate.state import Event
 from phase_gate.values import Value
 
-#: Where one row of the table ends and the next begins: the document's own limits, and two in between.
+#: The boundaries between the rows of the table: the default limits, and two in between.
 _BOUNDS = (0, 30, 50, 70, 85, 101)
 
 
 class Row(Value):
-    """Claims with a score from `low` up to, and without, `high`."""
+    """Claims with a score from `low` up to, but not including, `high`."""
 
     low: int
     high: int
     claims: int
     true: int
-    #: Of the claims, how many were true; None: there are none.
+    #: The share of true claims; None if there are no claims.
     share: float | None
 
 
@@ -34,7 +35,7 @@ class Calibration(Value):
 
 
 def calibrate(events: Iterable[Event]) -> Calibration:
-    """Return how many claims of each score were true."""
+    """Return the number of true claims by score."""
     claims: list[tuple[int, list[Event]]] = []
     after: list[Event] = []
     for event in events:
@@ -56,7 +57,7 @@ def calibrate(events: Iterable[Event]) -> Calibration:
 
 
 def _was_true(after: Iterable[Event]) -> bool | None:
-    """Tell whether a claim was true by what came after it; None if that does not tell."""
+    """Return whether the events after a claim show that it was true; None if they do not show it."""
     has_run = False
     for event in after:
         data = event.data

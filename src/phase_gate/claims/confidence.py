@@ -1,6 +1,7 @@
-"""How sure one may be that a claim is true: points from 0 to 100, each with its reason.
+"""The confidence in a claim: points from 0 to 100, each with its reason.
 
-Pure. What is not known gives no points, says so, and lowers what is needed; it is not the same as a no.
+Pure. Unknown items score no points and are shown as unknown, and the threshold is scaled to the points that can be
+earned.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from phase_gate.workflow.settings import ConfidenceRules
 
 
 class Known(Value, kw_only=False):
-    """Whether something is so, and how that is known; None: it is not."""
+    """Whether a condition is met, and how that is known; None if it is unknown."""
 
     met: bool | None = None
     reason: str = ""
 
 
 class Measures(Value):
-    """What was measured beside the words."""
+    """Measurements to compare a claim with."""
 
-    #: Since the cycle began, by git; None is unknown.
+    #: Files changed since the cycle began, according to git; None if unknown.
     files_changed: int | None = None
     files: Known = Known()
     task_file: Known = Known()
@@ -37,30 +38,30 @@ class Measures(Value):
 
 
 class Part(Value):
-    """One line of the sum."""
+    """One item of the score."""
 
     name: str
     worth: int
     points: int
-    #: None: not known.
+    #: None if unknown.
     met: bool | None
     reason: str
 
 
-#: What a block and its answer give: nothing that can't be measured makes up for these two.
+#: Points for a block and for its answer. These two are always required.
 _BLOCK, _COMPLETE = 30, 20
 _KEYWORDS = "keywords"
 
 
 def score_confidence(said: StatusBlocks, prose: str, measures: Measures, rules: ConfidenceRules) -> tuple[Part, ...]:
-    """Return the points by the table: 30 block, 20 complete, 15 files, 20 task file, 10 words, 5 tests."""
+    """Return the items of the score: 30 block, 20 complete, 15 files, 20 task file, 10 keywords, 5 tests."""
     filled = ", ".join(block.name for block in said.blocks if not block.problems)
-    answer = {True: "it says done", False: "it says not done", None: "nothing says done"}[said.explicit]
+    answer = {True: "it reports done", False: "it reports not done", None: "no block reports done"}[said.explicit]
     word = next((each for each in rules.keywords if find_phrase(each, prose) is not None), None)
-    words = "none of them is said, and meant" if word is None else repr(word)
+    words = "no keyword is used affirmatively" if word is None else repr(word)
     rows = (
-        ("status block", _BLOCK, Known(bool(filled), filled or "no block that is filled in: the words alone are weak")),
-        ("says complete", _COMPLETE, Known(said.explicit is True, answer)),
+        ("status block", _BLOCK, Known(bool(filled), filled or "no valid block: prose alone is weak evidence")),
+        ("reports complete", _COMPLETE, Known(said.explicit is True, answer)),
         ("files changed", 15, measures.files),
         ("task file moved", 20, measures.task_file),
         (_KEYWORDS, 10, Known(word is not None, words)),
@@ -73,24 +74,24 @@ def score_confidence(said: StatusBlocks, prose: str, measures: Measures, rules: 
 
 
 def has_keyword(parts: Iterable[Part]) -> bool:
-    """Tell whether the agent says in its own words that it is done."""
+    """Return whether the agent's own words claim completion."""
     return any(part.name == _KEYWORDS and part.met for part in parts)
 
 
 def measurable(parts: Iterable[Part]) -> int:
-    """Return the points that can be had here: all but those of what is not known."""
+    """Return the points that can be earned: those of all items that are not unknown."""
     return sum(part.worth for part in parts if part.met is not None)
 
 
 def needed(parts: Iterable[Part], threshold: int) -> int:
-    """Return the threshold's share of what can be measured, but never less than a block that says complete."""
+    """Return the threshold, scaled to the measurable points, but at least the points for a block that reports done."""
     return min(threshold, max(_BLOCK + _COMPLETE, ceil(threshold * measurable(parts) / 100)))
 
 
-# --- signs that work is complete: words that an agent uses, and what was measured
+# --- indicators of completion: phrases that an agent uses, and measurements
 
 
-#: The six of one source document, and two words of the other one.
+#: Phrases that indicate completion.
 DEFAULT_PATTERNS = (
     "<promise>COMPLETE</promise>",
     "all tasks.*completed",
@@ -102,7 +103,7 @@ DEFAULT_PATTERNS = (
     "tests passing",
 )
 
-#: In front of a match, or inside of it: what is said is not so, not yet, or not known.
+#: Before a match, or inside it: the statement is negated, in the future, or conditional.
 _DENIED = re.compile(
     r"\b(?:not|never|cannot|isnt|arent|dont|hardly|neither|nor|without|unable|nearly|almost|partially|partly|mostly|"
     r"until|unless|before|once|when|whenever|if|whether|assuming|provided|suppose|as soon as|"
@@ -113,7 +114,7 @@ _DENIED = re.compile(
     r"n['’]t\b|['’]ll\b|['’]d\b",
     re.IGNORECASE,
 )
-#: Behind a match: it takes part of it back.
+#: After a match: the statement is qualified.
 _TAKEN_BACK = re.compile(
     r"\b(?:not|never|except|excepting|but|apart from|other than|besides|however|although|though|only|if|once|when|"
     r"after|unless|until|as soon as|yet|soon|later|tomorrow|false|minus|pending)\b|n['’]t\b",
@@ -122,28 +123,28 @@ _TAKEN_BACK = re.compile(
 
 
 class Indicator(Value):
-    """One sign, whether it is there, and how that is known."""
+    """One sign of completion, whether it is present, and how that is known."""
 
     name: str
     kind: Literal["pattern", "evidence", "signal"]
-    #: None: not known, which is no sign.
+    #: None if unknown, which does not count as present.
     present: bool | None
     detail: str = ""
 
 
-#: Characters of prose that are searched, the last ones: more than an agent says about being done, and a log is cut.
+#: Only this many characters at the end of the prose are searched: more than a summary has, but a log is cut.
 MAX_PROSE = 200_000
 
 
 def find_phrase(pattern: str, prose: str) -> str | None:
-    """Return the first sentence that says it and means it; None if there is none.
+    """Return the first sentence that uses the phrase affirmatively; None if there is none.
 
-    :param prose: one sentence a line.
+    :param prose: one sentence per line.
     """
     if len(prose) > MAX_PROSE:
-        # From the next sentence on: half of one may say the opposite.
+        # Begin with a whole sentence: part of one may have the opposite meaning.
         prose = prose[-MAX_PROSE:].partition("\n")[2]
-    # It begins with a word's beginning: "incomplete" is not "complete".
+    # Match only at the beginning of a word: "incomplete" is not "complete".
     phrase = compile_phrase(pattern, flags="i", before=r"(?<!\w)")
     for sentence in prose.split("\n"):
         if any(_is_meant(sentence, span) for span in phrase.spans(sentence)):
@@ -155,20 +156,20 @@ def _is_meant(sentence: str, span: Span) -> bool:
     if sentence.rstrip().endswith("?"):
         return False
     denied, taken_back = _twists(sentence)
-    # Nothing in front of the words or within them, and nothing behind them.
+    # No negation before or inside the phrase, and no qualification after it.
     return denied > span.end and taken_back < span.end
 
 
 @lru_cache(maxsize=1024)
 def _twists(sentence: str) -> tuple[int, int]:
-    """Return where the first word that denies ends, and where the last one that takes back begins."""
+    """Return the end of the first negating word, and the start of the last qualifying one."""
     denied = _DENIED.search(sentence)
     taken_back = max((found.start() for found in _TAKEN_BACK.finditer(sentence)), default=-1)
     return len(sentence) + 1 if denied is None else denied.end(), taken_back
 
 
 def find_patterns(patterns: Iterable[str], prose: str) -> tuple[Indicator, ...]:
-    """Return each pattern once, with the sentence that it was found in."""
+    """Return an indicator for each distinct pattern, with the sentence that matches it."""
     rows = []
     for pattern in dict.fromkeys(patterns):
         sentence = find_phrase(pattern, prose)
@@ -188,7 +189,7 @@ _BOX = re.compile(r"[ \t]*+(?:[-*+•]|\d{1,4}[.)])?+[ \t]*+\[(?P<mark>[ xX✓�
 
 
 def plan_is_ticked(text: str) -> Known:
-    """Tell whether every box of a plan is ticked, and how many there are; None if it has no boxes."""
+    """Return whether all checkboxes of a plan are ticked, and their number; None if it has none."""
     marks = [found["mark"] for line in text.split("\n") if (found := _BOX.match(line)) is not None]
     if not marks:
         return Known(None, "no boxes in it")
@@ -196,11 +197,11 @@ def plan_is_ticked(text: str) -> Known:
     return Known(ticked == len(marks), f"{ticked} of {len(marks)} boxes are ticked")
 
 
-# --- where numbers that a block claims are not those that were measured: reported, and decides nothing
+# --- differences between claimed and measured numbers, which are reported but don't affect the decision
 
 
 def compare(said: StatusBlocks, metrics: Metrics, measures: Measures) -> list[str]:
-    """Return where numbers that were claimed are not those that were measured."""
+    """Return a line for each claimed value that differs from the measured one."""
     numbers: list[tuple[BlockKind, str, MetricValue]] = [
         *(("prp", name.upper(), metrics.get(name)) for name in ("tests_total", "tests_passing", "tests_failing")),
         ("ralph", "FILES_MODIFIED", measures.files_changed),
@@ -224,7 +225,7 @@ def compare(said: StatusBlocks, metrics: Metrics, measures: Measures) -> list[st
     return rows
 
 
-#: A number in the detail of Gate 1: `tests_passing: 10/10`, `consecutive_runs: 2`.
+#: A number in GATE_1_DETAIL: `tests_passing: 10/10`, `consecutive_runs: 2`.
 _NUMBER = re.compile(r"\b(?P<name>[a-z_]{1,60}): ?(?P<value>\d{1,9})(?:/(?P<total>\d{1,9}))?(?![\w.])")
 _DETAIL_NAMES = {"consecutive_runs": "consecutive_green_runs"}
 

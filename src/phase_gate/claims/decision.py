@@ -1,6 +1,7 @@
-"""What a claim of completion is worth: the chain of decisions, from an interrupt to "go on".
+"""Decide about a claim of completion.
 
-Pure. What was measured beats what was said, and doubt blocks. A claim is never progress, and never a signal by itself.
+Pure. Measurements override claims, and a doubtful claim is blocked. A claim is never progress, and not a signal by
+itself.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from phase_gate.workflow.settings import ConfidenceRules, ExitGate
 
 
 class Outcome(StrEnum):
-    """In the order in which they are tried: the first that fits wins."""
+    """Possible decisions, in order of precedence."""
 
     INTERRUPTED = "interrupted"
     HALTED = "halted"
@@ -54,16 +55,16 @@ EXIT_CODES: Mapping[Outcome, int] = {
 
 
 class Threshold(Value):
-    """How many signs it takes, and who said so."""
+    """The number of indicators that a claim needs, and where it is set."""
 
     value: int = 2
     source: str = "default"
-    #: Who lowered it for this claim, and why; empty if it is what the project asks for, or more.
+    #: Who lowered it for this claim, and why; empty if it is at least the project's threshold.
     lowered: str = ""
 
 
 def own_threshold(gate: ExitGate, kind: str | None = None) -> Threshold:
-    """Return what the project asks for: for a kind of task that it knows, or for all."""
+    """Return the project's threshold for a kind of task, or its general one."""
     if kind is not None:
         return Threshold(value=gate.thresholds[kind], source=f"kind {kind}")
     is_usual = gate.indicator_threshold == ExitGate().indicator_threshold
@@ -71,34 +72,34 @@ def own_threshold(gate: ExitGate, kind: str | None = None) -> Threshold:
 
 
 class ClaimContext(Value):
-    """What is known beside the words."""
+    """Everything that a claim is compared with."""
 
-    #: The user interrupted the last run: their wish comes first.
+    #: A message if the user interrupted the last run, which takes precedence.
     interrupted: str = ""
     breaker: Breaker = field(default_factory=Breaker)
     limits: Limits = field(default_factory=Limits)
-    #: What was measured and speaks against it.
+    #: A measured failure that contradicts the claim.
     failure: str = ""
-    #: Why no run speaks of the files as they are; empty if one does.
+    #: Why no run is about the current files; empty if one is.
     untested: str = ""
-    #: Signs from measurements, those that are switched on.
+    #: The enabled indicators from measurements.
     evidence: tuple[Indicator, ...] = ()
     measures: Measures = field(default_factory=Measures)
-    #: What the last complete run measured; empty if there is none.
+    #: The metrics of the last complete run; empty if there is none.
     metrics: Metrics = field(default_factory=dict)
     phase: str = ""
     iteration: int = 0
-    #: The files that it is about.
+    #: The digest of the files that the claim is about.
     tree: str = ""
-    #: What was counted before. Each counter goes up once an iteration, however many claims it has.
+    #: The counters so far. Each one increases at most once per iteration.
     counted: Claims = Claims()
-    #: What Gate 1 of the phase asks of a claim, by the names of metrics; nothing: it does not speak of claims.
+    #: The claim metrics that Gate 1 of the phase uses; empty for none.
     asked: frozenset[str] = frozenset()
     at: str = ""
 
 
 class SaidBlock(Value):
-    """A block as it is recorded."""
+    """A block in the form in which it is recorded."""
 
     kind: str
     line: int
@@ -111,31 +112,31 @@ class Override(Value):
 
 
 class Decision(Value):
-    """The answer to one claim, with every part of it: as it is recorded and printed."""
+    """The decision about one claim with all its details, as recorded and printed."""
 
     decision: Outcome
     gate: Literal["passed", "blocked"]
     reason: str
-    #: What the blocks say; None: nothing that counts.
+    #: The answer of the blocks; None if no block counts.
     explicit: bool | None
-    #: The text claims completion, with a block or in words.
+    #: Whether the text claims completion, with a block or in prose.
     is_claim: bool
     indicators: int
-    #: How many of them it takes: none where the gate is off, or an override is honoured.
+    #: The number of indicators needed: 0 if the gate is off, or an override is accepted.
     threshold: int
     threshold_from: str
     indicator_rows: tuple[Indicator, ...]
     confidence: int
-    #: The points that it takes, of those that can be measured.
+    #: The points needed, of those that can be measured.
     confidence_needed: int
-    #: It says done as far as the project asks for that, and nothing speaks against it.
+    #: Whether the claim is done in the form that the project requires, and nothing contradicts it.
     claimed_done: bool
     met_both: bool
-    #: What settings or a person let pass: each verdict on this claim tells it.
+    #: Requirements that settings or a person relaxed. Each verdict on this claim shows them.
     leniency: tuple[str, ...]
     confidence_parts: tuple[Part, ...]
     vetoes: tuple[str, ...]
-    #: Where what is claimed is not what was measured.
+    #: Differences between claimed and measured values.
     contradictions: tuple[str, ...]
     warnings: tuple[str, ...]
     problems: tuple[str, ...]
@@ -156,7 +157,7 @@ class Decision(Value):
 
     @property
     def missing(self) -> str:
-        """What would make it pass, where nothing but indicators is missing; empty elsewhere."""
+        """What the claim needs to pass if only indicators are missing; otherwise empty."""
         left = self.threshold - self.indicators
         if not self.claimed_done or self.passed or left < 1:
             return ""
@@ -171,7 +172,7 @@ def decide(
 ) -> tuple[Decision, Breaker]:
     """Return the decision about one claim, and the breaker after it.
 
-    :param prose: the agent's own words, one sentence a line.
+    :param prose: the agent's own words, one sentence per line.
     """
     words = find_patterns(DEFAULT_PATTERNS if gate.patterns is None else gate.patterns, prose)
     vetoes = tuple(_find_vetoes(said, context))
@@ -180,7 +181,7 @@ def decide(
     found = count_present(indicators)
     parts = score_confidence(said, prose, context.measures, rules)
     score = sum(part.points for part in parts)
-    # Words alone are a claim, too, unless a block says that it is not done: seed 003 asks a person at the third.
+    # Prose alone is also a claim, unless a block reports not done. After three weak claims, a person is asked.
     is_claim = said.claims_done or (said.explicit is None and (count_present(words) > 0 or has_keyword(parts)))
     requested = said.value("exit", "EXIT_OVERRIDE") == "true"
     sure = said.value("exit", "EXIT_CONFIDENCE") == "HIGH"
@@ -194,15 +195,15 @@ def decide(
         leniency.append(f"exit_gate.enabled is off: {_describe_signs(found, threshold)} will do")
         threshold = Threshold(value=0, source="exit_gate.enabled")
     points = needed(parts, rules.threshold) if rules.enabled else 0
-    # A Gate 1 that asks for indicators and not for confidence gets what it asks for.
+    # Confidence is not required if Gate 1 uses only other claim metrics.
     is_asked = not context.asked or not context.asked.isdisjoint(_ASK_CONFIDENCE)
     if honoured and (found < threshold.value or (is_asked and score < points)):
         leniency.append(f"EXIT_OVERRIDE is honoured, with {_describe_signs(found, threshold)}")
         threshold, points = Threshold(value=0, source="EXIT_OVERRIDE"), 0
     agreed = said.explicit is True
     if said.explicit is None and is_claim and not gate.require_explicit_signal:
-        # Without a block no claim can be sure: a project that does without one does without this, too.
-        leniency.append("exit_gate.require_explicit_signal is off: no block says done")
+        # A claim without a block can't reach the threshold, so a project that needs no block needs no confidence.
+        leniency.append("exit_gate.require_explicit_signal is off: no block reports done")
         agreed, points = True, 0
     enough = found >= threshold.value
     signs = _describe_signs(found, threshold)
@@ -218,7 +219,7 @@ def decide(
         outcome, reason = Outcome.HALTED, f"the circuit is open since {breaker.opened_at}: {breaker.reason}"
     elif claimed_done and enough and (score >= points or not is_asked):
         outcome, low, breaker = Outcome.COMPLETE, 0, observe_passed_claim(breaker)
-        by = "it says done" if said.explicit else "it says done in words"
+        by = "it reports done" if said.explicit else "it claims completion in prose"
         reason = "; ".join((f"{by}, {signs}, confidence {score}", *leniency))
     else:
         outcome, reason = Outcome.CONTINUE, _refuse(said, is_claim, vetoes, warnings, parts, points)
@@ -264,7 +265,7 @@ def decide(
     return decision, breaker
 
 
-#: Characters of one field that are kept of what an agent wrote, and fields of a block.
+#: The recorded characters of a field, and the recorded fields of a block.
 _KEPT, _KEPT_FIELDS = 500, 40
 
 
@@ -273,20 +274,20 @@ def _keep(block: Block) -> SaidBlock:
     return SaidBlock(kind=block.name, line=block.line, fields={key: value[:_KEPT] for key, value in rows})
 
 
-#: What Gate 1 may ask for, and a claim has to be confident then.
+#: Metrics that require a confident claim if Gate 1 uses them.
 _ASK_CONFIDENCE = frozenset({"confidence", "claim_passed"})
 
-#: Iterations in a row in which a block says done, and nothing speaks against it, that are a sign of completion.
+#: This many iterations in a row with a done block that nothing contradicts are a sign of completion.
 _DONE_AGAIN = 2
 
 
 def _count_once(often: int, counted_in: int | None, iteration: int) -> int:
-    """Return the count with this iteration in it."""
+    """Return the count including this iteration."""
     return max(1, often + (counted_in != iteration))
 
 
 def _count_done(said: StatusBlocks, context: ClaimContext, vetoes: tuple[str, ...]) -> int:
-    """Return the done signals in a row: "not done" and a measured failure start the count over."""
+    """Return the number of done signals in a row. "Not done" and a measured failure reset it."""
     if said.explicit is False or context.failure:
         return 0
     if said.explicit is None or vetoes:
@@ -297,7 +298,7 @@ def _count_done(said: StatusBlocks, context: ClaimContext, vetoes: tuple[str, ..
 def _repeated(done_in_a_row: int) -> tuple[Indicator, ...]:
     if done_in_a_row < _DONE_AGAIN:
         return ()
-    detail = f"a block says done in {count(done_in_a_row, 'iteration')}"
+    detail = f"a block reports done in {count(done_in_a_row, 'iteration')}"
     return (Indicator(name="done in a row", kind="signal", present=True, detail=detail),)
 
 
@@ -305,7 +306,7 @@ def _find_vetoes(said: StatusBlocks, context: ClaimContext) -> list[str]:
     vetoes = [context.failure] if context.failure else []
     vetoes += said.contradictions
     if said.explicit is False and not said.contradictions:
-        vetoes.append("it says itself that it is not done")
+        vetoes.append("the claim itself reports not done")
     if said.problems:
         vetoes.append(said.problems[0])
     speaks_of = {"PHASE": context.phase, "ITERATION": str(context.iteration)}
@@ -323,18 +324,18 @@ def _describe_signs(found: int, threshold: Threshold) -> str:
 
 
 def _warn(said: StatusBlocks, signs: str, *, enough: bool, agreed: bool) -> list[str]:
-    """Say so where only one of the two conditions is met."""
+    """Return a warning if only one of the two conditions is met."""
     if agreed and not enough:
-        return [f"it says done, with {signs}"]
+        return [f"it reports done, with {signs}"]
     if enough and not agreed:
-        seen = said.uncounted[0] if said.uncounted and not said.blocks else "only words do"
-        return [f"{signs}, and no block says done: {seen}"]
+        seen = said.uncounted[0] if said.uncounted and not said.blocks else "only prose does"
+        return [f"{signs}, but no block reports done: {seen}"]
     return []
 
 
 def _refuse_override(*, sure: bool, allowed: bool, vetoes: tuple[str, ...]) -> str:
     if not sure:
-        return "EXIT_OVERRIDE needs EXIT_CONFIDENCE: HIGH beside it"
+        return "EXIT_OVERRIDE needs EXIT_CONFIDENCE: HIGH"
     if not allowed:
         return "EXIT_OVERRIDE is recorded as a request; exit_gate.honour_override is off"
     return f"EXIT_OVERRIDE is not honoured against this: {vetoes[0]}" if vetoes else "EXIT_OVERRIDE needs a done"
@@ -351,7 +352,7 @@ def _refuse(
     if not is_claim:
         if said.explicit is False:
             left = f": {said.remaining[:80]}" if said.remaining else ""
-            return f"it says itself that it is not done{left}"
+            return f"the claim itself reports not done{left}"
         if said.uncounted and not said.blocks:
             return said.uncounted[0]
         return said.problems[0] if said.problems else "nothing claims completion"
@@ -361,7 +362,7 @@ def _refuse(
         return warnings[-1]
     if not said.blocks:
         seen = f": {said.uncounted[0]}" if said.uncounted else ""
-        return f"no status block, so the words alone have to do, and they do not{seen}"
+        return f"no status block, and prose alone is not enough{seen}"
     most = measurable(parts)
     of = "" if most == 100 else f" of the {most} points that can be measured"
     return f"confidence {sum(part.points for part in parts)}{of}, below the {points} needed"
@@ -377,9 +378,9 @@ def claim_event(
     tree: str,
     reports: tuple[str, ...],
 ) -> Event:
-    """Return what is recorded about a claim: the decision with all its parts, and what it is about.
+    """Return the event for a claim: the decision with all its details, and the run and files that it is about.
 
-    :param reports: the file with the claim, from the root.
+    :param reports: the file with the claim, relative to the root.
     """
     measured = state.measurement
     claim = {

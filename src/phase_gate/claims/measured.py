@@ -1,4 +1,4 @@
-"""What is measured beside an agent's words, when it claims to be done."""
+"""Measure the project when an agent claims to be done."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from phase_gate.visible import count
 from phase_gate.workflow.metrics import CLAIM_METRICS
 from phase_gate.workflow.model import Phase
 
-#: Of a plan that is read.
+#: The maximum number of bytes read from a plan.
 _MAX_PLAN = 4 * 1024 * 1024
 
-#: What makes a verdict of the files as they are: a run, or a look where no test is asked for.
+#: How to get a verdict on the current files, by whether the phase has no tests.
 _JUDGE = {False: "run the tests", True: "have the phase judged"}
 
 
 def measure_claim(task: Task, *, claim_file: Path | None = None, show: Callable[[str], None]) -> ClaimContext:
     """Return everything that a claim is compared with.
 
-    :param claim_file: where the claim stands; it is no work itself.
-    :param show: says what is going on while a command of the project runs.
+    :param claim_file: the file with the claim, which does not count as a changed file.
+    :param show: shows progress while a command of the project runs.
     """
     project, state = task.project, task.state
     phase = task.rules.phase(str(state.phase))
@@ -64,15 +64,15 @@ def _interrupted(state: State) -> str:
 
 
 def _tests_pass(task: Task) -> Known:
-    """Tell whether Gate 1 is open now, but for what only a claim can give."""
+    """Return whether Gate 1 is open, ignoring clauses on claims."""
     behind, verdict = task.outdated(), task.state.evaluation
     if behind is not None:
         return Known(None, behind.reason)
-    assert verdict is not None, "where there is none, that was said"
+    assert verdict is not None, "outdated() covers a task without a verdict"
     if verdict.gate_1.is_open:
         return Known(True, f"Gate 1 is open in iteration {verdict.subject.iteration}")
     if _is_open_but_for_claims(verdict):
-        return Known(True, f"Gate 1 waits for nothing but a claim in iteration {verdict.subject.iteration}")
+        return Known(True, f"Gate 1 needs only a claim in iteration {verdict.subject.iteration}")
     return Known(False, f"Gate 1 is closed: {verdict.reason}")
 
 
@@ -87,12 +87,12 @@ def _measured_failure(state: State, phase: Phase, tests: Known) -> str:
     measured = state.measurement
     failing = 0 if measured is None else measured.measured.metrics.get("suite_failing", 0)
     if measured is not None and phase.tests != "failing" and isinstance(failing, int) and failing:
-        # Whatever was changed since: until a run shows otherwise they fail.
+        # Even if files changed since: the tests count as failing until another run.
         return f"{count(failing, 'test')} failed in the last complete run (iteration {measured.iteration})"
     return tests.reason if tests.met is False else ""
 
 
-# --- signs
+# --- indicators
 
 
 def _evidence(task: Task, tests: Known, moved: Known, show: Callable[[str], None]) -> tuple[Indicator, ...]:
@@ -154,7 +154,7 @@ def _from_metric(measured: Measured, name: str, yes: str, no: str) -> Known:
 def _build(project: Project, measured: Measured) -> Known:
     if not any(command.name == "build" for command in project.configuration.commands):
         return Known(None, "there is no command evidence.commands.build")
-    return _from_metric(measured, "build_ok", "it ended with 0", "it did not end with 0")
+    return _from_metric(measured, "build_ok", "it exited with 0", "it did not exit with 0")
 
 
 def _plan(path: Path) -> Known:
@@ -170,7 +170,7 @@ def _plan(path: Path) -> Known:
 
 
 def _files_changed(task: Task, claim_file: Path | None) -> tuple[int | None, str]:
-    """Compare with the commit that the cycle began on: work may have been done before the first run."""
+    """Compare with the commit at the start of the cycle, because files may have changed before the first run."""
     began = task.state.memory.cycle.get("git")
     context = context_of(task, frozenset(), phase=task.state.phase or "")
     since = look_since_commit(context, None if began is None else task.store.objects.load(began))

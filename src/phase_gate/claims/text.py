@@ -1,7 +1,7 @@
-"""From what an agent printed, or a client recorded, to what counts as the agent's own words.
+"""Extract an agent's own words from its output or from a transcript.
 
-Pure, and linear in the text's length. Doubt leaves a line out: what stands in a fence, a quote or an example is not the
-agent's own, and neither is anything behind a fence that was not closed.
+Pure, in linear time. Doubtful lines are left out: fences, quotes and examples are not the agent's own words, nor is
+the text after the start of an unclosed fence.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from phase_gate.values import Value
 
 
 class ClaimText(Value):
-    #: Without colours, byte order mark and carriage returns.
+    #: Without color codes, byte order mark and carriage returns.
     lines: tuple[str, ...]
-    #: For each line, whether it is shown and not said.
+    #: For each line, whether it is a quotation or an example.
     quoted: tuple[bool, ...]
 
 
-#: Colours and other orders to a terminal, then what is left of control characters; tabs and line ends stay.
+#: Terminal control sequences such as colors, and other control characters except tabs and line ends.
 _TERMINAL = re.compile(
     r"\x1b\[[0-?]*+[ -/]*+[@-~]|\x1b\][^\x07\x1b]*+(?:\x07|\x1b\\)|\x1b[@-Z\\-_]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 )
 _LINE_END = re.compile(r"\r\n?")
 
-#: The opening of a fence, also in a quote or a list; a fence of backquotes has none of them behind it.
+#: The start of a fence, also in a quote or a list. No backquotes may follow a fence of backquotes.
 _FENCE = re.compile(r"(?P<indent>[ \t]*)(?:(?:[-*+>]|\d{1,9}[.)])[ \t]+)*+(?P<fence>`{3,}(?=[^`]*$)|~{3,})")
 _QUOTE = re.compile(r"[ \t]{0,3}>")
 _EXAMPLE = re.compile(
@@ -38,7 +38,7 @@ _EXAMPLE = re.compile(
 
 
 def read_claim_text(texts: Iterable[str]) -> ClaimText:
-    """Return the lines of one message or more; a fence that is open at the end of a message ends with it."""
+    """Return the lines of one or more messages. A fence ends at the end of its message at the latest."""
     lines: list[str] = []
     quoted: list[bool] = []
     for text in texts:
@@ -46,14 +46,14 @@ def read_claim_text(texts: Iterable[str]) -> ClaimText:
         own = cleaned.split("\n")
         if lines:
             lines.append("")
-            quoted.append(True)  # no block reaches from one message into the next
+            quoted.append(True)  # so that no block spans two messages
         lines += own
         quoted += _find_quoted(own)
     return ClaimText(lines=tuple(lines), quoted=tuple(quoted))
 
 
 def _find_quoted(lines: list[str]) -> Iterator[bool]:
-    """Tell of each line of a message whether it is shown and not said."""
+    """Yield for each line of a message whether it is a quotation or an example."""
     end: re.Pattern[str] | None = None
     in_quote = False
     for line in lines:
@@ -68,37 +68,37 @@ def _find_quoted(lines: list[str]) -> Iterator[bool]:
             end = None if closing.search(line, example.end()) else closing
             yield True
         else:
-            # A paragraph of a quote goes on without its mark.
+            # The following lines of a quoted paragraph need no mark.
             in_quote = bool(_QUOTE.match(line)) or (in_quote and bool(line.strip()))
             yield in_quote
 
 
 def _end_of_fence(opening: re.Match[str]) -> re.Pattern[str]:
-    """Return what closes it: as many marks or more, not much deeper than it began; deeper, it is part of the text."""
+    """Return the pattern that closes a fence: at least as many marks, indented at most three characters deeper."""
     fence, deepest = opening["fence"], len(opening["indent"]) + 3
     return re.compile(rf"^[ \t]{{0,{deepest}}}{fence[0]}{{{len(fence)},}}[ \t]*$")
 
 
 # --- sentences
 
-#: Where a line goes on in the next one, it does not end so, and the next one does not begin with a capital.
+#: A sentence continues in the next line unless the line ends with one of these, or the next one starts with a capital.
 _ENDS = ".!?:;"
 _SENTENCE_END = re.compile(r"(?<=[.!?;])[ \t]+")
-#: What is mentioned, not said, and remarks in brackets.
+#: Quoted text and code, and remarks in parentheses.
 _MENTIONED = re.compile(r"\([^()\n]{1,300}\)|``?[^`\n]{1,300}``?|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|«[^»\n]{1,300}»")
 _MARKUP = re.compile(r"[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}")
-#: A line of a status block: what counts of it as words comes from the block that was read.
+#: A line of a status block. The reasons in blocks are added separately.
 _FIELD = re.compile(r"(?:[A-Z0-9]+_[A-Z0-9_]+|STATUS|REASON|PHASE|ITERATION|CONFIDENCE|RECOMMENDATION):")
-#: Code, or what belongs to a list; a heading names what follows.
+#: The start of indented lines (code, or details of a list) and headings.
 _NO_PROSE = ("    ", "\t", "#")
-#: No person writes longer ones; a log does.
+#: Longer sentences are from logs.
 _MAX_SENTENCE = 600
 
 
 def sentences(text: ClaimText, reasons: Iterable[str] = ()) -> str:
-    """Return what the agent says in its own words, one sentence a line.
+    """Return the agent's own words, one sentence per line.
 
-    :param reasons: those that its blocks give.
+    :param reasons: the reasons in its blocks.
     """
     rows: list[str] = []
     for line, is_quoted in zip(text.lines, text.quoted, strict=True):
@@ -113,15 +113,15 @@ def sentences(text: ClaimText, reasons: Iterable[str] = ()) -> str:
             rows.append(line)
     rows += reasons
     prose = _MARKUP.sub("", _MENTIONED.sub(" ", "\n".join(rows)))
-    said = dict.fromkeys(_SENTENCE_END.sub("\n", prose).split("\n"))  # a log says the same again and again
+    said = dict.fromkeys(_SENTENCE_END.sub("\n", prose).split("\n"))  # logs repeat lines
     return "\n".join(row for row in said if 0 < len(row) <= _MAX_SENTENCE)
 
 
 # --- transcripts: the assistant's texts from the JSON lines that coding agents write
 #
-# Known forms: `{"type": "assistant", "message": {"content": [{"type": "text", ...}]}}` and its `stream-json`; Codex's
+# Known formats: `{"type": "assistant", "message": {"content": [{"type": "text", ...}]}}` and its `stream-json`; Codex's
 # `response_item` and `item.completed`; Copilot's `assistant.message`; plain `{"role": "assistant", "content": ...}`,
-# also piece by piece.
+# also in several pieces.
 
 _ASSISTANT = frozenset({"assistant", "model", "agent", "assistant.message", "agent_message", "assistant_message"})
 _USER = frozenset({"user", "user.message", "user_message"})
@@ -130,12 +130,12 @@ _TEXTS = frozenset({"", "text", "output_text"})
 
 class Transcript(Value):
     texts: tuple[str, ...]
-    #: Lines that are no JSON objects.
+    #: The number of lines that are not JSON objects.
     unread: int = 0
 
 
 def read_transcript(text: str) -> Transcript:
-    """Return what the assistant said since the last prompt, in order. Raises UsageError for another kind of file."""
+    """Return the assistant's texts since the last prompt, in order. Raises UsageError for another kind of file."""
     texts: list[str] = []
     unread = known = 0
     was_piece = False
@@ -151,7 +151,7 @@ def read_transcript(text: str) -> Transcript:
             continue
         known += 1
         if row.get("isSidechain") or row.get("isMeta"):
-            continue  # an assistant's assistant, or a remark of the program
+            continue  # a subagent, or a message of the client itself
         is_piece = row.get("delta") is True
         holder = _holder(row)
         speaker = _speaker(row, holder)
@@ -162,16 +162,16 @@ def read_transcript(text: str) -> Transcript:
             if is_piece and was_piece and texts:
                 texts[-1] += "".join(said)
             else:
-                # Some write the same message twice, as an item and as an event.
+                # Some clients write a message twice, as an item and as an event.
                 texts += [each for each in said if texts[-1:] != [each]]
         was_piece = is_piece
     if not known:
-        raise UsageError("there is no line of JSON in it", remedy="leave --transcript out for plain text")
+        raise UsageError("it has no line of JSON", remedy="omit --transcript for plain text")
     return Transcript(texts=tuple(texts), unread=unread)
 
 
 def _holder(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the part of a line that keeps its message."""
+    """Return the part of a line that contains its message."""
     names = ["message", "payload", "item"]
     if _word(row, "type") in ("assistant.message", "user.message"):
         names.insert(0, "data")
