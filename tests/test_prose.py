@@ -111,7 +111,7 @@ CODE_WORDS = {
 CLEAN = (
     *("storage", "decisions", "report", "shards", "source", "stores", "workflow", "config", "claims"),
     *("bound.py", "codec.py", "errors.py", "exit_codes.py", "hookspecs.py", "names.py"),
-    *("recording", "runs"),
+    *("gate", "recording", "runs"),
     *("plugin.py", "project.py", "task.py", "values.py", "visible.py"),
     "cli",
     # Without the prompts for agents, which keep their words.

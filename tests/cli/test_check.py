@@ -77,7 +77,7 @@ def test_what_it_says(begin: Begin) -> None:
         "reason": "Gate 1 is open; Gate 2 waits for the exit signal",
         "status": "waiting",
         "next_command": "phase-gate signal",
-        "next_hint": '--reason "..." says why',
+        "next_hint": '--reason "..." adds a reason',
         "forced_exit": False,
     }
     following = f"{document['next_command']}  # {document['next_hint']}"

@@ -66,7 +66,7 @@ def test_a_claim_that_is_true(green: Desk) -> None:
         "      ? task file moved: confidence.task_file is not set",
         "     10 keywords: 'complete'",
         "      5 tests pass: Gate 1 is open in iteration 2",
-        '  next: phase-gate signal  # --reason "..." says why',
+        '  next: phase-gate signal  # --reason "..." adds a reason',
     ]
 
 

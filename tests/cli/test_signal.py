@@ -54,7 +54,7 @@ def test_too_early_it_is_spent_and_counted(begin: Begin) -> None:
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        pytest.param("--not-done", "the signal says not done (not yet)", id="a-veto"),
+        pytest.param("--not-done", "the signal reports not done (not yet)", id="a-veto"),
         pytest.param("--blocked", "needs a person (blocked): not yet", id="blocked"),
         pytest.param("--test-wrong", "needs a person (test-wrong): not yet", id="a-test-is-wrong"),
     ],
@@ -250,7 +250,7 @@ def test_a_veto_in_the_file_is_stronger_than_a_word(begin: Begin) -> None:
     desk.project.write({".phase-gate/exit-signal.yaml": "exit_signal: false\nreason: wait for ann\n"})
     ran = desk.gate("signal", "--reason", "done", "-v")
     assert ran.code == 10
-    assert ran.has("the signal says not done (wait for ann)")
+    assert ran.has("the signal reports not done (wait for ann)")
     assert not (desk.folder / "exit-signal.yaml").exists(), "it was read: it is in the ledger now"
     assert desk.gate("signal", "--reason", "ann says yes", "-v").code == 0
 

@@ -85,7 +85,7 @@ def test_both_gates_are_told_where_both_are_asked_for(project: Project, github: 
     assert ran.code == 10
     assert commands(ran.out) == [
         "::error title=Gate 2 is closed (GREEN%2C iteration 2)::Gate 1 is open; Gate 2 waits for the exit signal"
-        '%0Anext: phase-gate signal  # --reason "..." says why'
+        '%0Anext: phase-gate signal  # --reason "..." adds a reason'
     ]
 
 

@@ -236,7 +236,7 @@ def test_the_phase_needs_no_run_of_the_tests(project: Project) -> None:
     [
         pytest.param(0, None, "absent", "absent", WAITS, id="no-file"),
         pytest.param(0, "exit_signal: true\nreason: all fail\n", "done", "given", "both gates are open", id="true"),
-        pytest.param(0, "exit_signal: false\n", "not-done", "not done", "the signal says not done", id="false"),
+        pytest.param(0, "exit_signal: false\n", "not-done", "not done", "the signal reports not done", id="false"),
         pytest.param(0, "exit_signal: blocked\nreason: no key\n", "blocked", "blocked", ": no key", id="blocked"),
         pytest.param(0, "exit_signal: yes\n", "malformed", "malformed", "exit_signal is 'yes'", id="yes"),
         pytest.param(0, "exit_signal: true\niteration: 7\n", "stale", "stale", "iteration 7", id="stale"),
@@ -836,7 +836,7 @@ def test_the_four_phases_follow_each_other(project: Project) -> None:
     declare(project, "refactoring_complete=true")
     back = project.run("--phase=green")
     assert back.code == 13
-    assert back.has("GREEN lies before REFACTOR", "phase-gate rewind green")
+    assert back.has("GREEN is before REFACTOR", "phase-gate rewind green")
     assert command(project, "signal", "--reason", "tidy").has("both gates are open: REFACTOR has exited")
 
     assert command(project, "advance").has("DOCUMENT begins")

@@ -90,7 +90,7 @@ REWIND = 'phase-gate rewind {} --reason "..."'
                 TDD,
                 at("REFACTOR"),
                 "green",
-                "GREEN lies before REFACTOR, where the task is",
+                "GREEN is before REFACTOR, where the task is",
                 REWIND.format("green"),
             ),
             "auto-at-done": (
@@ -105,7 +105,7 @@ REWIND = 'phase-gate rewind {} --reason "..."'
                 ELSEWHERE,
                 "auto",
                 "the task is in PLAN, which workflow tdd does not have",
-                "go on with the workflow that the cycle began with: --phase-workflow=other",
+                "continue with the workflow that the cycle began with: --phase-workflow=other",
             ),
             "start-is-the-workflows-choice": (
                 STRICT,

@@ -165,11 +165,11 @@ def test_a_spent_signal_that_still_lies_there_is_not_read_again(path: Path) -> N
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        pytest.param("phase: red\n", "it speaks of phase RED, this is phase GREEN", id="another-phase"),
-        pytest.param("phase: ../x\n", "it speaks of phase ../X, this is phase GREEN", id="an-unknown-phase"),
-        pytest.param("task: other\n", "it speaks of task other, this is task default", id="another-task"),
-        pytest.param("iteration: 2\n", "it speaks of iteration 2, this is iteration 3", id="an-earlier-iteration"),
-        pytest.param("iteration: 4\n", "it speaks of iteration 4, this is iteration 3", id="a-later-iteration"),
+        pytest.param("phase: red\n", "it is for phase RED, this is phase GREEN", id="another-phase"),
+        pytest.param("phase: ../x\n", "it is for phase ../X, this is phase GREEN", id="an-unknown-phase"),
+        pytest.param("task: other\n", "it is for task other, this is task default", id="another-task"),
+        pytest.param("iteration: 2\n", "it is for iteration 2, this is iteration 3", id="an-earlier-iteration"),
+        pytest.param("iteration: 4\n", "it is for iteration 4, this is iteration 3", id="a-later-iteration"),
         pytest.param("phase: Green\ntask: default\niteration: 3\n", "", id="this-very-one"),
         pytest.param("", "", id="whichever-comes-next"),
     ],

@@ -1,6 +1,6 @@
-"""What follows from a verdict: its status, the reason in one sentence, the next command to type or a hint.
+"""The consequences of a verdict: its status, the reason in one sentence, the next command to type or a hint.
 
-Pure. Part of the evaluation, not of a renderer, so that panel, JSON and hooks say the same.
+Pure. Part of the evaluation instead of a renderer, so that panel, JSON and hooks agree.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from phase_gate.gate.measured import Finding
     from phase_gate.workflow.conditions import Clause
 
-#: The fact that nothing is left to improve.
+#: The fact that no more improvements are identified.
 _IMPROVED = "no_more_improvements_identified"
 
-#: What to do where nothing ran: in a phase that wants failing tests, and elsewhere.
+#: What to do if no test ran: in a phase that requires failing tests, and in others.
 _HOW_TO_FILL = {
     True: "write the test for this step, and let it run: it has to fail",
     False: "let the tests run: a skipped one shows nothing",
@@ -45,7 +45,7 @@ _HOW_TO_FILL = {
 
 
 def advise(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Verdict:
-    """Return reason and next step for one verdict. The first thing that is missing is the one that is named."""
+    """Return the reason and the next step for one verdict. They name the first missing requirement."""
     subject, reading = evaluation.subject, evaluation.gate_2
     again = way_to(phase, subject.task)
     if reading.calls_person:
@@ -59,32 +59,32 @@ def advise(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Verdict:
     if not evaluation.gate_1.is_open:
         reason, command, hint = what_gate_1_misses(evaluation, workflow, phase)
         if extra := evaluation.measured.missing_extra:
-            # Something could not be measured without it: the next look says the rest.
+            # Something could not be measured without the extra: the next evaluation shows the rest.
             hint = f"pip install 'pytest-phase-gate[{extra}]'"
         return Verdict("early" if reading.is_done else "closed", reason, command, hint)
     if reading.is_done:
         return Verdict("open", *_both_open(workflow, phase, subject))
     if reading.answer == "not-done":
         said = f" ({reading.reason})" if reading.reason else ""
-        return Verdict("waiting", f"Gate 1 is open, but the signal says not done{said}", again, "once it is done")
+        return Verdict("waiting", f"Gate 1 is open, but the signal reports not done{said}", again, "once it is done")
     if reading.answer == "held":
-        return Verdict("waiting", "Gate 1 is open; the signal goes with the last confirming run", again)
+        return Verdict("waiting", "Gate 1 is open; the signal applies to the last confirming run", again)
     reason = "Gate 1 is open; Gate 2 waits for the exit signal"
     if reading.answer != "absent":
         reason = f"Gate 1 is open, but the exit signal is {reading.answer}: {reading.problem}"
     if reading.answer == "malformed":
-        # It stays where it is: nothing tells a veto that was spelled badly from anything else.
+        # The file stays: a misspelled veto can't be distinguished from other content.
         withdraw = of_task("phase-gate withdraw", subject.task)
         return Verdict("waiting", reason, signal_command(subject.task), f"after fixing the file, or {withdraw}")
     return Verdict("waiting", reason, signal_command(subject.task), SAY_WHY)
 
 
 def advise_halt(evaluation: Evaluation) -> Verdict:
-    """Return what an open circuit says to people, with what would be said if it was closed."""
+    """Return the verdict for an open circuit, including the verdict without it."""
     subject = evaluation.subject
     reason = describe_open(evaluation.breaker, subject.timestamp)
     if evaluation.status == "open":
-        # Nothing has exited: an open circuit is never success.
+        # The phase has not exited: an open circuit is never success.
         more = f"Both gates would be open, but {subject.phase} does not exit: signal again once the circuit is closed"
     else:
         more = f"Also: {evaluation.verdict}"
@@ -112,20 +112,20 @@ def _way_out(workflow: Workflow, reading: Reading, phase: Phase, subject: Subjec
 
 
 def what_gate_1_misses(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> tuple[str, str, str]:
-    """Return what keeps Gate 1 closed, the first of it, what to type, and a hint."""
+    """Return the first requirement that keeps Gate 1 closed, a command and a hint."""
     reason, command, hint = _find_missing(evaluation, workflow, phase)
     if broken := _name_broken(evaluation.findings):
-        # Until a module can be imported, nothing else can be mended.
+        # Until the module can be imported, nothing else can be fixed.
         return f"{broken}; {reason}", command or way_to(phase, evaluation.subject.task), _MEND
     return reason, command, _what_makes_red(phase, evaluation.gate_1, evaluation.metrics) or hint
 
 
-#: The whole of it would take the new test away, too.
+#: A stash of all files would remove the new test, too.
 STASH = "git stash push, with the names of its files"
 
 
 def _what_makes_red(phase: Phase, gate_1: Gate1Result, metrics: Metrics) -> str:
-    """Say how tests come to fail where they have to; nothing where a guard is in the way, or they fail already."""
+    """Return how to make tests fail in RED; empty if a guard is not met, or if they fail already."""
     if phase.tests != "failing" or not all(guard.passes for guard in gate_1.guards):
         return ""
     if metrics.get("tests_passing"):
@@ -167,7 +167,7 @@ def _find_missing(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> t
             and places > 0
             and any(_IMPROVED in (*clause.values, *clause.unknown) for clause in groups)
         ):
-            # A tool has just said that there is something to do: no agent is asked to declare that there is not.
+            # A tool has just found possible improvements, so do not ask an agent to declare that there are none.
             found = f"{count(places, 'place')} could still be better"
             enough = _declare(groups, task, but=_IMPROVED)
             hint = "improve it" + (f" (or, if it is good enough: {enough})" if enough else "")
@@ -177,13 +177,13 @@ def _find_missing(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> t
 
 
 def _names(guard: str, findings: tuple[Finding, ...]) -> str:
-    """Return what the guard's findings are about, the first three by name."""
+    """Return the subjects of the guard's findings, the first three by name."""
     rows = [finding for finding in findings if finding.belongs_to(guard)]
     return f" ({_first(rows)})" if rows else ""
 
 
 def _name_files(metric: str, findings: tuple[Finding, ...]) -> str:
-    """Return the files that keep a metric from being what is wanted, the first three by name."""
+    """Return the files that keep a metric from its required value, the first three by name."""
     slug, words = _SPOKEN_OF_BY.get(metric, ("", ""))
     rows = [finding for finding in findings if finding.slug == slug and (finding.file or finding.more)]
     return f"{words}{_first(rows)}" if rows else ""
@@ -201,16 +201,16 @@ def _declare_or_run(clauses: list[Clause], again: str, task: str) -> tuple[str, 
         if not CLAIM_METRICS.isdisjoint(clause.unknown):
             return "", "phase-gate claim FILE, with what the agent printed"
         if "confidence" in clause.values:
-            # A run changes nothing about it: the same iteration may be claimed in better words.
-            return "", "say in a sentence of your own what is complete, then: phase-gate claim FILE"
+            # A new run does not help: claim the same iteration again, with a better text.
+            return "", "state in your own words what is complete, then: phase-gate claim FILE"
         if not CLAIM_METRICS.isdisjoint(clause.values):
-            return "", f"{again}, then claim again with a status block that says done: phase-gate claim FILE"
-    declare = _declare(clauses, task)  # has a sentence in it that only people can write: nothing to be typed as it is
+            return "", f"{again}, then claim again with a status block that reports done: phase-gate claim FILE"
+    declare = _declare(clauses, task)  # contains a reason that only the user can write: can't be typed unchanged
     return ("", declare) if declare else (again, "")
 
 
 def _declare(clauses: list[Clause], task: str, *, but: str = "") -> str:
-    """Return what to type to declare the first fact that would do; nothing where none is asked for."""
+    """Return the command that declares the first fact that would help; empty if there is none."""
     for clause in clauses:
         for name in clause.unknown:
             if clause.text == f"{name} == true" and name not in METRIC_TYPES and name != but:
@@ -233,7 +233,7 @@ def _explain_clause(phase: Phase, clause: Clause, metrics: Metrics, findings: tu
 
 
 def _what_changes(phase: Phase, clause: Clause, metrics: Metrics, findings: tuple[Finding, ...]) -> str:
-    """Return what to do before the same run or look again; nothing where that alone leads on."""
+    """Return what to do before the same command again; empty if the command alone is enough."""
     if clause.unknown:
         return f"see how it is measured (phase-gate explain {clause.unknown[0]})"
     failing = [finding for finding in findings if finding.slug == TEST_FAILS]
@@ -305,7 +305,7 @@ def _absent_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
     return next((words for name, words in _ABSENT.items() if name in clause.values and not metrics.get(name)), "")
 
 
-#: What is not there, and what it would look like.
+#: Missing documents, with an example of each.
 _ABSENT = {
     "has_adr": "there is no architecture decision record, like docs/adr/0001-title.md",
     "has_c4_diagrams": "there is no C4 diagram, like one that begins with C4Context",
@@ -314,7 +314,7 @@ _ABSENT = {
 
 def _claim_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
     if clause.text == "claimed_done == true":
-        return "the last claim does not say done, or something speaks against it"
+        return "the last claim is not done, or something contradicts it"
     found, needed = clause.values.get("indicators"), clause.values.get("indicators_needed")
     if isinstance(found, int) and isinstance(needed, int):
         return f"{count(found, 'indicator')} in the last claim, {needed} needed"
@@ -345,7 +345,7 @@ _TO_DO: Mapping[str, str] = {
     **dict.fromkeys(("diagrams_total", *_ABSENT), "add one"),
 }
 
-#: Findings that say which files a clause is about, and the words in front of them.
+#: Findings that name the files of a clause, and the words before them.
 _SPOKEN_OF_BY: Mapping[str, tuple[str, str]] = {
     "consecutive_green_runs": (STREAK_STARTS_OVER, "; the streak starts over, for these changed: "),
     "tests_failing": (ALREADY_PASSING, ": "),

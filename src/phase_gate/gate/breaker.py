@@ -1,8 +1,8 @@
-"""The circuit breaker: it halts work in a phase that goes round in circles.
+"""The circuit breaker: it halts work in a phase that makes no progress.
 
-Pure, with the time as an argument. Only complete runs count, each on a new tree; what waits for a signal or for a
-person is no stagnation. Progress closes a circuit, anything else opens a half-open one; rest, or a person, only
-gives an open one another try.
+Pure, with the time as an argument. Only complete runs count, each on a new tree; waiting for a signal or for a person
+is not stagnation. Progress closes the circuit. Any other result opens a half-open circuit. The cool-down, or a person,
+only gives an open circuit another try.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from phase_gate.values import Value, field, replace
 from phase_gate.visible import count
 from phase_gate.workflow.model import Limits
 
-#: Sets of failing tests that are remembered; a phase that needs more runs than that has long been halted.
+#: Number of remembered sets of failing tests; a phase with more runs was halted long before.
 _REMEMBERED = 256
 
 _BLOCKED = "in a row that the exit gate blocked"
@@ -30,19 +30,19 @@ class Status(StrEnum):
 
 
 class RunSeen(Value):
-    """What the breaker looks at in a complete run."""
+    """The breaker's view of a complete run."""
 
     tree: str
-    #: What keeps the gate closed: failing tests, unmet guards.
+    #: The obstacles that keep the gate closed: failing tests, unmet guards.
     obstacles: frozenset[str]
     passing: int
-    #: The errors, blanked of what differs from run to run; empty if there are none.
+    #: The errors, without details that differ from run to run; empty if there are none.
     errors: str = ""
     #: Gate 1 is open: only the signal is missing.
     gate_is_open: bool = False
-    #: The tree that it began on: what it wrote itself is no attempt.
+    #: The tree at the start of the run: files that the run writes do not count as an attempt.
     began: str = ""
-    #: A signal said that a person is needed.
+    #: A signal asked for a person.
     needs_person: bool = False
 
 
@@ -52,9 +52,9 @@ class Breaker(Value):
     no_progress: int = 0
     same_error: int = 0
     exit_blocked: int = 0
-    #: Runs that crashed, were lost or interrupted: they say nothing about the work.
+    #: Runs that crashed, were lost or interrupted: they are no evidence about the work.
     infrastructure: int = 0
-    #: Hashes of the sets of obstacles that were there in this phase entry.
+    #: Hashes of all sets of obstacles since the phase was entered.
     seen: tuple[str, ...] = ()
     best_passing: int = -1
     errors: str = ""
@@ -68,7 +68,7 @@ class Breaker(Value):
 
 
 def at_time(breaker: Breaker, at: str) -> Breaker:
-    """Return the breaker as it is at that time: an open one cools down."""
+    """Return the breaker at that time: an open one cools down."""
     if not breaker.is_open or _cools_until(breaker) > _moment(at):
         return breaker
     return _move(breaker, Status.HALF_OPEN, at)
@@ -79,7 +79,7 @@ def observe_run(breaker: Breaker, run: RunSeen, limits: Limits, *, at: str) -> B
     breaker = at_time(replace(breaker, limits=limits), at)
     if breaker.is_open:
         if _moment(at) < _moment(breaker.opened_at):
-            # The clock went back: no wait is longer than the cool-down.
+            # The clock was set back: never wait longer than the cool-down.
             return replace(breaker, opened_at=at)
         return breaker
     if run.gate_is_open or not run.obstacles:
@@ -95,7 +95,7 @@ def observe_run(breaker: Breaker, run: RunSeen, limits: Limits, *, at: str) -> B
     breaker = replace(
         breaker,
         no_progress=0 if gains or is_new else breaker.no_progress + 1,
-        # One that comes once is no repetition.
+        # A single occurrence is not a repetition.
         same_error=max(2, breaker.same_error + 1) if is_same_error else 0,
         seen=breaker.seen if not is_new else (*breaker.seen, obstacles)[-_REMEMBERED:],
         best_passing=max(breaker.best_passing, run.passing),
@@ -110,38 +110,38 @@ def observe_run(breaker: Breaker, run: RunSeen, limits: Limits, *, at: str) -> B
 
 
 def observe_blocked_claim(breaker: Breaker, limits: Limits, *, at: str) -> Breaker:
-    """Return the breaker after a claim of completion that the exit gate did not let pass."""
+    """Return the breaker after a claim of completion that the exit gate blocked."""
     breaker = at_time(replace(breaker, limits=limits), at)
     if breaker.is_open:
         return breaker
     blocked = breaker.exit_blocked + 1
     left = limits.exit_blocked - blocked
     if not limits.exit_blocked or (breaker.status is Status.HALF_OPEN and left > 0):
-        # Only a run decides about what a run has brought about; and a claim is never progress.
+        # Only a run can undo the effect of a run, and a claim is never progress.
         return replace(breaker, exit_blocked=blocked)
     counts = {f"{count(blocked, 'claim')} {_BLOCKED}": (blocked, limits.exit_blocked)}
     return _judge(replace(breaker, exit_blocked=blocked), counts, at=at, is_progress=False)
 
 
 def observe_passed_claim(breaker: Breaker) -> Breaker:
-    """Return the breaker after a claim that passed: it takes back what claims have brought about, and nothing else."""
+    """Return the breaker after a claim that passed: it only undoes the effect of earlier claims."""
     if breaker.status is Status.HALF_OPEN and breaker.reason.endswith(_BLOCKED):
         breaker = replace(breaker, status=Status.CLOSED, reason="", opened_at="")
     return replace(breaker, exit_blocked=0)
 
 
 def observe_crash(breaker: Breaker) -> Breaker:
-    """Return the breaker after a run that says nothing about the work."""
+    """Return the breaker after a run that is no evidence about the work."""
     return replace(breaker, infrastructure=breaker.infrastructure + 1)
 
 
 def reset(breaker: Breaker, *, at: str) -> Breaker:
-    """Return the breaker after a person let it try again."""
+    """Return the breaker after a person allowed another try."""
     return _move(breaker, Status.HALF_OPEN, at)
 
 
 def _recovered(breaker: Breaker, run: RunSeen) -> Breaker:
-    """Return a closed breaker without what counted against the work; the claims have a count of their own."""
+    """Return a closed breaker with its counts cleared, except the separate count of claims."""
     return Breaker(
         limits=breaker.limits,
         exit_blocked=breaker.exit_blocked,
@@ -153,9 +153,9 @@ def _recovered(breaker: Breaker, run: RunSeen) -> Breaker:
 
 
 def _judge(breaker: Breaker, counts: Mapping[str, tuple[int, int]], *, at: str, is_progress: bool) -> Breaker:
-    """Return the breaker after something was counted.
+    """Return the breaker after an event was counted.
 
-    :param counts: reasons with how often it was so, and how often it may be.
+    :param counts: for each reason, the count and its limit.
     """
     counted = {reason: limit - often for reason, (often, limit) in counts.items() if limit and often}
     reason, left = min(counted.items(), key=lambda row: row[1], default=("", 0))
@@ -164,7 +164,7 @@ def _judge(breaker: Breaker, counts: Mapping[str, tuple[int, int]], *, at: str, 
         return _move(replace(breaker, same_error=0), Status.CLOSED, at)
     if left <= 0 or is_trial:
         return replace(_move(breaker, Status.OPEN, at), reason=reason)
-    # One more would be the limit: the next run decides.
+    # One below the limit: the next run decides.
     return replace(_move(breaker, Status.HALF_OPEN if left == 1 else Status.CLOSED, at), reason=reason)
 
 
@@ -179,20 +179,20 @@ def _cools_until(breaker: Breaker) -> datetime:
 
 
 def describe_wait(breaker: Breaker, at: str) -> str:
-    """Say how long an open circuit stays open by itself."""
+    """Return how long an open circuit stays open without intervention."""
     left = _cools_until(breaker) - _moment(at)
     minutes = min(left.total_seconds(), breaker.limits.cool_down) / 60
     return f"{minutes:.0f} min" if minutes >= 1 else "less than a minute"
 
 
 def describe_open(breaker: Breaker, at: str) -> str:
-    """Say that the circuit is open, why, and how long it stays so by itself."""
+    """Return that the circuit is open, why, and how long it stays open without intervention."""
     wait = describe_wait(breaker, at)
     return f"the circuit is open since {breaker.opened_at} ({breaker.reason}), and allows one run in {wait}"
 
 
 def _moment(at: str) -> datetime:
-    """Return the time in UTC, whatever zone it was written in."""
+    """Return the time in UTC, regardless of its original zone."""
     found = datetime.fromisoformat(at)
     return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 

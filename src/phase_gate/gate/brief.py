@@ -1,7 +1,7 @@
-"""What the ledger does not write twice: a line has what is new in its event.
+"""Abridged events: a line of the ledger has only the new parts of its event.
 
-What the state before it tells anyway (the last verdict, what the last run measured and left) is left out of the line.
-Read behind the same lines, it gives the whole event again. Pure.
+Values that follow from the state before it (the last verdict, the measurements and files of the last run) are omitted.
+Reading the same lines in order restores the whole event. Pure.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-#: Names what is known and is not in the event.
+#: Names the known values that are not in the event.
 _GONE = "-"
 
 
 def abridge(event: Event, state: State) -> Event:
-    """Return an event as the ledger has it behind this state."""
+    """Return the event as the ledger stores it after this state."""
     known = _KNOWN.get(event.kind)
     return event if known is None else replace(event, data=_less(event.data, known(state, event.at)))
 
 
 def restore(event: Event, state: State) -> Event:
-    """Return the whole event that a line behind this state tells of. Raises TypeError or ValueError for none."""
+    """Return the whole event of a line after this state. Raises TypeError or ValueError if it is invalid."""
     known = _KNOWN.get(event.kind)
     return event if known is None else replace(event, data=_more(event.data, known(state, event.at)))
 
 
-# --- what the state tells of an event before it happens
+# --- the parts of an event that follow from the state before it
 
 
 def _of_start(state: State, at: str) -> dict[str, Any]:
@@ -84,7 +84,7 @@ _KNOWN: Mapping[str, Callable[[State, str], dict[str, Any]]] = {
 
 
 def _less(value: Json, known: Json) -> dict[str, Any]:
-    """Return what has to be added to what is known to come to a value."""
+    """Return the additions that turn the known document into the value."""
     less: dict[str, Any] = {}
     for name, each in value.items():
         before = known.get(name)
@@ -92,7 +92,7 @@ def _less(value: Json, known: Json) -> dict[str, Any]:
             changed = _less(each, before)
             if changed:
                 less[name] = changed
-        elif name not in known or repr(each) != repr(before):  # 1 and True are equal, and are not the same
+        elif name not in known or repr(each) != repr(before):  # 1 and True are equal, but not the same
             less[name] = each
     gone = sorted(name for name in known if name not in value)
     return {**less, _GONE: gone} if gone else less

@@ -1,7 +1,7 @@
-"""The acceptance criteria of a task, and which tests show them.
+"""The acceptance criteria of a task, and the tests that show them.
 
-Pure. In the first phase a criterion is shown by a new test that fails; later by tests that pass.
-A task without criteria does not load this.
+Pure. In the first phase, a new failing test shows a criterion; later, passing tests do.
+A task without criteria does not load this module.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from phase_gate.workflow.metrics import MetricValue
 
 GUARD = "criteria-covered"
 
-#: How a criterion stands: shown by older tests already; by tests that fail, or that pass; not; not, and a person let
-#: that pass.
+#: The status of a criterion: shown by older tests already; shown by failing tests; shown by passing tests; not shown;
+#: not shown, but waived.
 Standing = Literal["met before", "failing", "passing", "open", "waived"]
 
-#: Of a test that is there and says nothing about its criterion, and of one that passes.
+#: For a test that is no evidence for its criterion, and for one that passes.
 _SILENT, _HOLDS = SKIPPED, frozenset({Bucket.PASSED, Bucket.FLAKY, Bucket.XPASSED})
 
 
@@ -35,9 +35,9 @@ class CriterionRow(Value):
     file: str
     line: int | None
     standing: Standing
-    #: Why it is not as the phase wants it; empty if it is.
+    #: Why it does not meet the requirement of the phase; empty if it does.
     why: str
-    #: Tests with how they ended.
+    #: Tests with their outcomes.
     tests: Mapping[str, str]
 
 
@@ -61,7 +61,7 @@ def trace_criteria(
     waivers: Iterable[Waiver] = (),
     at: str = "",
 ) -> Traced:
-    """Return how each criterion stands after a run."""
+    """Return the status of each criterion after a run."""
     if not criteria.listed:
         return _trace_number(criteria, links, judged, in_first_phase=in_first_phase)
     by_criterion: dict[str, list[str]] = {each: [] for each in criteria.ids}
@@ -93,7 +93,7 @@ def trace_criteria(
     findings = _open(rows)
     open_now = len(findings)
     if findings and covered_by(waivers, GUARD, cap_findings(findings), at=at):
-        # Their tests are not waited for any more. The findings stay: that they are waived has to be seen.
+        # Their tests are no longer required. The findings stay, so that the waiver is visible.
         rows = [replace(row, standing="waived") if row.standing == "open" else row for row in rows]
     left = [row for row in rows if row.standing not in ("met before", "waived")]
     metrics: dict[str, MetricValue] = {
@@ -107,13 +107,13 @@ def trace_criteria(
 
 
 def _trace_number(criteria: Criteria, links: Links, judged: Judgement, *, in_first_phase: bool) -> Traced:
-    """Of a bare number it is only known that as many different tests have to fail."""
+    """Without a list, only the number is known: that many different tests have to fail."""
     failing = judged.failing & judged.targets
     different = len({_likeness(test_id, links) for test_id in failing})
     missing = max(0, criteria.count - different) if in_first_phase else 0
     metrics: dict[str, MetricValue] = {"criteria_count": criteria.count, "criteria_open": 0}
     if not missing or different == len(failing):
-        return Traced(metrics=metrics)  # too few tests are what the phase's condition speaks of
+        return Traced(metrics=metrics)  # too few tests are checked by the phase's condition
     detail = f"{criteria.count} criteria, and {count(different, 'different test')}: a copy of a test shows nothing more"
     finding = Finding(slug=GUARD, tier="hard", detail=detail)
     return Traced(metrics={**metrics, "criteria_open": missing}, findings=(finding,))
@@ -127,14 +127,14 @@ def _in_first_phase(
     if judged.targets.isdisjoint(tests) and not _what_is_wrong(tests, judged):
         return "met before", ""
     red = [test_id for test_id in tests if test_id in copies]
-    # A copy shows what its original shows: only the criteria that the original is marked with, too.
+    # A copy shows the same as its original: only the criteria that the original is marked with, too.
     if any(criterion.id in links.criteria.get(copies[each], ()) for each in red):
         return "failing", ""
     if red:
         return "open", f"its test {red[0]} is a copy of {copies[red[0]]}, which is marked with another"
     too_early = {each: bucket for each, bucket in tests.items() if each in judged.passing & judged.targets}
     if too_early:
-        # Not open: there is a test, and that it passes is the condition's business.
+        # Not open: there is a test, and the condition of the phase checks whether it passes.
         return "passing", _name(too_early)
     return "open", f"none of its tests is new and fails: {_name(tests)}"
 
@@ -144,15 +144,15 @@ def _in_later_phase(tests: Outcomes, judged: Judgement) -> tuple[Standing, str]:
         return "open", "no test is marked with it"
     failing = {test_id: bucket for test_id, bucket in tests.items() if test_id in judged.failing}
     if failing:
-        # Not open: there is a test, and what it says is the condition's business.
+        # Not open: there is a test, and the condition of the phase checks its outcome.
         return "failing", _name(failing)
     wrong = _what_is_wrong(tests, judged)
     return ("open", wrong) if wrong else ("passing", "")
 
 
 def _what_is_wrong(tests: Outcomes, judged: Judgement) -> str:
-    """Say why these tests do not show that a criterion is met; empty if they do."""
-    # A test that is skipped here, as it was before, is silent: the others speak.
+    """Return why these tests do not show that a criterion is met; empty if they do."""
+    # A test that is skipped here, as before, does not count: the others decide.
     silent = {each: bucket for each, bucket in tests.items() if bucket in _SILENT and each in judged.exempt}
     if len(silent) == len(tests):
         return f"none of its tests ran: {_name(tests)}"
@@ -161,20 +161,20 @@ def _what_is_wrong(tests: Outcomes, judged: Judgement) -> str:
 
 
 def _name(tests: Outcomes) -> str:
-    """Return the first of the tests with its outcome, and how many more there are."""
+    """Return the first of the tests with its outcome, and the number of the others."""
     first = next(iter(tests))
     more = f", and {len(tests) - 1} more" if len(tests) > 1 else ""
     return f"{first} ({tests[first]}){more}"
 
 
 def _likeness(test_id: str, links: Links) -> str:
-    """Return what the test checks, with its parameters: another parameter is another test."""
+    """Return a key for the checks of a test, with its parameters: another parameter is another test."""
     parameters = test_id[len(bare_id(test_id)) :]
     return links.likeness.get(test_id, test_id) + parameters
 
 
 def _find_copies(failing: Collection[str], links: Links) -> dict[str, str]:
-    """Return each test with the one that it is a copy of; the first by name is the original, and its own."""
+    """Return each test with its original: the first by name of all copies, which is its own original."""
     originals: dict[str, str] = {}
     return {test_id: originals.setdefault(_likeness(test_id, links), test_id) for test_id in sorted(failing)}
 

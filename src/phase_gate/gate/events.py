@@ -1,7 +1,7 @@
-"""How each event changes the state of a task.
+"""The effect of each event on the state of a task.
 
-Pure: `apply(state, event)` is the only way a state comes about. The ledger holds the events; replaying them gives
-the state again, bit for bit, so nothing here may look at a clock or a file.
+Pure: `apply(state, event)` is the only way to make a state. The ledger contains the events, and replaying them gives
+the identical state, so this module must not use a clock or a file.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import fields, replace
 from phase_gate.workflow.names import DONE, STUCK
 
-#: Reports that are remembered: names that hold a time would grow without end.
+#: Number of remembered reports: names with a timestamp would add up without limit.
 _REPORTS = 50
 
 
 def apply(state: State, event: Event) -> State:
-    """Return the state after one more event. Kinds that change nothing are kept for history only."""
+    """Return the state after one more event. Kinds without effect are kept for history only."""
     change = _CHANGES.get(event.kind)
     if change is None:
         return state
@@ -51,7 +51,7 @@ def apply(state: State, event: Event) -> State:
     if parts != state.parts:
         state = replace(state, parts=parts)
     if event.data.get("reports"):
-        # What options of a run name, or what was handed to a command: no part of the tree. The newest are kept.
+        # Files named by options of a run, or passed to a command, are not part of the tree. Keep the newest.
         reports = dict.fromkeys((*event.data["reports"], *state.reports))
         state = replace(state, reports=tuple(reports)[:_REPORTS])
     return state
@@ -77,7 +77,7 @@ def _cycle_began(state: State, event: Event) -> State:
 
 def _phase_entered(state: State, event: Event) -> State:
     phase = event.data["phase"]
-    # A clean sheet: no iteration, streak, fact or verdict of the phase before counts in this one.
+    # Start from scratch: no iteration, streak, fact or verdict of the previous phase counts in this one.
     return replace(
         state,
         phase=phase,
@@ -99,7 +99,7 @@ def _phase_entered(state: State, event: Event) -> State:
 
 
 def _freeze_on_entry(freeze: Freeze, event: Event) -> Freeze:
-    """Going back to the first phase takes the freeze back; so does an entry that says it, where no RED came before."""
+    """Withdraw the freeze on return to the first phase, or if the entry requests it because there was no RED."""
     is_first = event.data.get("how") == "rewind" and event.data.get("first")
     if not is_first and not event.data.get("unfreezes"):
         return freeze
@@ -109,7 +109,7 @@ def _freeze_on_entry(freeze: Freeze, event: Event) -> Freeze:
 def _evaluated(state: State, event: Event) -> State:
     evaluation = verdict_of(event)
     iteration, run = evaluation.subject.iteration, evaluation.subject.run
-    # Neither a run nor an iteration: a person was called, and that takes no exit back.
+    # Neither a run nor an iteration: a call for a person, which does not undo an exit.
     is_call = run is None and iteration is None
     return replace(
         state,
@@ -123,7 +123,7 @@ def _evaluated(state: State, event: Event) -> State:
 
 
 def verdict_of(event: Event) -> Evaluation:
-    """Return the verdict that an event tells of."""
+    """Return the verdict of an event."""
     breaker = from_json(Breaker, event.data.get("breaker", {}))
     return replace(from_json(Evaluation, event.data["evaluation"]), breaker=breaker)
 
@@ -177,9 +177,9 @@ def _baseline_taken(state: State, event: Event) -> State:
     snapshot = snapshot_of(event.data)
     assert snapshot is not None
     if state.phase is not None and not state.is_done:
-        # For the next cycle. This one may still go on, and there it would excuse what is skipped, failing or gone.
+        # For the next cycle. In this one, which may be unfinished, it would excuse skipped, failing or missing tests.
         return replace(state, snapshots=replace(state.snapshots, latest=snapshot))
-    # It is also what the next cycle begins with, and what the task knows.
+    # It is also the start of the next cycle, and the tests that the task knows.
     known = replace(state.snapshots, baseline=snapshot, latest=snapshot, known=snapshot.inventory)
     return replace(state, snapshots=known)
 
@@ -191,7 +191,7 @@ def _waived(state: State, event: Event) -> State:
 
 
 def _doubted(state: State, event: Event) -> State:
-    # Part of the history is gone or came back: what it proved is not proved any more.
+    # Part of the history is lost or was restored, so its proofs are no longer valid.
     return replace(
         state,
         open_runs=(),
@@ -206,18 +206,18 @@ def _doubted(state: State, event: Event) -> State:
 
 def _repaired(state: State, event: Event) -> State:
     state = _doubted(state, event)
-    # The cycle that was cut off had a RED of its own: what is left can't stand for it.
+    # The cycle that was cut off had its own RED, which the rest of the history does not replace.
     if not event.data.get("vanished"):
         return state
     return replace(state, vanished=True, freeze=replace(state.freeze, red_exited=False))
 
 
 def _accepted(state: State, event: Event) -> State:
-    """A person answers for a history that nothing else vouches for."""
+    """Record that a person vouches for a history without other proof."""
     said = {name: event.data.get(name) for name in ("reason", "by")}
     state = _doubted(state, event)
     if state.phase is None or not all(said.values()):
-        return state  # no cycle yet that it could be listed in
+        return state  # there is no cycle yet to list it in
     where = {"phase": state.phase, "iteration": state.iteration, "at": event.at}
     return _override(state, {"kind": "rollback-accept", **where, **said})
 
@@ -228,7 +228,7 @@ def _file_spent(state: State, event: Event) -> State:
 
 
 def _part_changed(state: State, event: Event) -> State:
-    """What changes a part; it may name the rules that the task is judged by from now on."""
+    """Apply an event of a part; it may name new rules for the task."""
     return replace(state, rules=event.data.get("rules") or state.rules)
 
 
@@ -236,9 +236,9 @@ def _stuck(state: State, event: Event) -> State:
     return replace(state, phase=STUCK, stuck=event.data["reason"], exited=True, forced=False)
 
 
-# --- how the begin and the end of a run change the state
+# --- the effect of the start and the end of a run
 
-#: What the end of a run tells of what it measured.
+#: The measurements in the end event of a run.
 MEASURED = ("metrics", "findings", "notes", "told", "tables")
 
 
@@ -293,8 +293,8 @@ def _run_ended(state: State, event: Event) -> State:
     )
     if kind is Kind.VOID:
         if "before" not in data:
-            return _close(state, run, summary)  # something else happened since it began
-        # What was refused meanwhile stays refused.
+            return _close(state, run, summary)  # another event happened since it began
+        # A signal that was refused in the meantime stays refused.
         return replace(state_from_json(data["before"]), spent_signal=state.spent_signal)
     state = _close(state, run, summary)
     if kind is Kind.NESTED:
@@ -346,7 +346,7 @@ def _measured(state: State, run: OpenRun, data: Json) -> State:
 def _freeze_after_run(freeze: Freeze, data: Json) -> Freeze:
     return replace(
         freeze,
-        # A cycle that began later than RED is held to what its first complete run saw.
+        # A cycle that began after RED is compared with its first complete run.
         current=freeze.current or (None if data.get("red") else data.get("frozen")),
         upcoming=data.get("frozen") or freeze.upcoming,
         red_bodies=data.get("red") or freeze.red_bodies,
@@ -373,7 +373,7 @@ def _close(state: State, run: OpenRun, summary: RunSummary) -> State:
 
 
 def snapshot_of(data: Json | None) -> Snapshot | None:
-    """Return what an event says of one complete run."""
+    """Return the snapshot of one complete run from an event."""
     if data is None:
         return None
     return Snapshot(inventory=data["inventory"], outcomes=data["outcomes"], surroundings=data.get("surroundings", ""))
@@ -404,6 +404,6 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     **dict.fromkeys(PART_KINDS, _part_changed),
 }
 
-#: Kinds that are kept for history and change no state.
+#: Kinds that are kept for history, without effect on the state.
 HISTORY_KINDS = frozenset({"rewound"})
 EVENT_KINDS = frozenset(_CHANGES) | HISTORY_KINDS

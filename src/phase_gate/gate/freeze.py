@@ -1,4 +1,4 @@
-"""The tests as they were frozen, and what gives them their meaning: compared with what a run found.
+"""The frozen tests, and the code, data and settings that determine their meaning: compared with those of a run.
 
 Pure.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from phase_gate.source.module_code import ModuleStatement
 
-#: The setting whose change is only named.
+#: The setting whose change is reported, but does not close the gate.
 PROFILE = "profile of hypothesis"
 
 
@@ -29,23 +29,23 @@ class SupportFile(Value):
 
     content: str
     statements: tuple[str, ...] | None = None
-    #: Fixtures that its own fixtures ask for.
+    #: Fixtures that its own fixtures request.
     requests: tuple[str, ...] = ()
 
 
 class Parts(Value):
-    """Where the parts of a session's tests lie that are not in their files, as `file::name`."""
+    """The locations of test code outside of the test files of a session, as `file::name`."""
 
     #: Functions of tests: inherited or imported.
     tests: tuple[str, ...] = ()
-    #: Fixtures that tests get, classes that they inherit from, and methods that prepare them.
+    #: Fixtures of tests, their base classes, and setup methods.
     around: tuple[str, ...] = ()
-    #: Why they could not be looked at; empty where they were.
+    #: Why they could not be inspected; empty if they were.
     problem: str = ""
 
 
 def merge_parts(several: Iterable[Parts]) -> Parts:
-    """Return the parts that some process saw."""
+    """Return the union of the parts from several processes."""
     several = tuple(several)
     return Parts(
         tests=tuple(sorted({place for each in several for place in each.tests})),
@@ -55,7 +55,7 @@ def merge_parts(several: Iterable[Parts]) -> Parts:
 
 
 class PieceFile(Value):
-    """One file of the sources: the id of its content, and hashes by qualified names."""
+    """One source file: the id of its content, and hashes by qualified names."""
 
     content: str
     #: Functions and classes.
@@ -63,15 +63,15 @@ class PieceFile(Value):
 
 
 class Meaning(Value):
-    """Everything beside the tests' own bodies that decides what they say, at one moment."""
+    """The meaning of the tests at one moment: everything that affects them except their own bodies."""
 
-    #: Statements of the files with tests whose content is not the frozen one.
+    #: Statements of the test files that differ from their frozen content.
     modules: Mapping[str, tuple[ModuleStatement, ...]] = field(default_factory=dict)
     #: Content and, for Python, statements of the files that tests use.
     support: Mapping[str, tuple[str, tuple[ModuleStatement, ...] | None]] = field(default_factory=dict)
-    #: Files beside them that a run has written: they are its output, and never frozen.
+    #: Files in the same folders that a run has written: they are its output, and never frozen.
     written: frozenset[str] = frozenset()
-    #: Files that are tests themselves, and that the run began with in another form.
+    #: Files that are themselves tests, and were different at the start of the run.
     rewritten: tuple[str, ...] = ()
     #: pytest's settings and our own rules, by name.
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -80,13 +80,13 @@ class Meaning(Value):
 
 
 class Frozen(Value):
-    """What was so when the tests were frozen."""
+    """The tests and their meaning at the time of the freeze."""
 
     inventory: Inventory
     support: Mapping[str, SupportFile]
     settings: Mapping[str, str]
     pieces: Mapping[str, PieceFile] = field(default_factory=dict)
-    #: What RED took away or changed of older tests: it is named until the cycle ends.
+    #: Older tests that RED removed or changed: reported until the cycle ends.
     weakened: tuple[Finding, ...] = ()
 
 
@@ -112,12 +112,12 @@ def _hashes(rows: tuple[ModuleStatement, ...]) -> tuple[str, ...]:
 
 
 def _hash_code(rows: tuple[ModuleStatement, ...]) -> str:
-    """Return a hash of the code, not of the text: what is reformatted under a waiver is still what was waived."""
+    """Return a hash of the code, not of the text: reformatted code is still covered by a waiver."""
     return sha256("\n".join(_hashes(rows)).encode()).hexdigest()
 
 
 def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list[Finding]:
-    """Return what changed about the frozen tests and the code and data around them."""
+    """Return the changes to the frozen tests and to the code and data around them."""
     findings = _altered_bodies(frozen.inventory, inventory)
     for path, now in meaning.modules.items():
         before = frozen.inventory.files.get(path)
@@ -156,13 +156,13 @@ def _altered_bodies(frozen: Inventory, now: Inventory) -> list[Finding]:
         if found is None or found.content == file.content:
             continue
         if not path.endswith(".py"):
-            # The file itself is the test; of a text with examples, these are.
+            # The file itself is the test; in a text, its examples are.
             if file.bodies and found.bodies == file.bodies:
                 continue
             findings.append(_altered(path, "this test file was changed after RED", proof=found.content))
             continue
         present = {bare_name(name) for name in found.ids}
-        # One without a body here was inherited, or made at run time: one that stands here by now takes its place.
+        # A test without a body here was inherited, or made at run time: a new body in this file replaces it.
         for name, body in {**{bare_name(each): "" for each in file.ids}, **file.bodies}.items():
             if name in present and found.bodies.get(name, "") != body:
                 findings.append(
@@ -195,14 +195,14 @@ def _code_changes(
 
 
 def _requested_below(path: str, frozen: Frozen) -> set[str]:
-    """Return the fixtures that are asked for below a file's folder: that is how far a conftest reaches."""
+    """Return the fixtures that are requested below a file's folder, which is the scope of a conftest."""
     home = path.rpartition("/")[0]
     files: list[tuple[str, TestFile | SupportFile]] = [*frozen.inventory.files.items(), *frozen.support.items()]
     return {asked for name, file in files if not home or name.startswith(f"{home}/") for asked in file.requests}
 
 
 def _module_name(path: str, packages: Collection[str]) -> str:
-    """Return the name that a file is imported by: dotted as far up as there are packages."""
+    """Return the import name of a file: dotted as far up as there are packages."""
     parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
     start = len(parts) - 1
     while start > 0 and "/".join(parts[:start]) in packages:
@@ -211,7 +211,7 @@ def _module_name(path: str, packages: Collection[str]) -> str:
 
 
 def _find_hiding(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list[Finding]:
-    """Return new modules of a name that tests have been importing another one by."""
+    """Return new modules with the same import name as a module that tests use."""
     present = {path for path in (*meaning.support, *inventory.files) if path.endswith(".py")}
     packages = {path.removesuffix("/__init__.py") for path in present if path.endswith("/__init__.py")}
     before = {_module_name(path, packages): path for path in frozen.support if path.endswith(".py")}
@@ -236,11 +236,11 @@ def _is_above(conftest: str, folders: set[str]) -> bool:
 
 
 def find_changed_settings(frozen: Frozen, settings: Mapping[str, str]) -> list[Finding]:
-    """Return the settings that are not what they were: pytest's and our own."""
+    """Return the changed settings: pytest's and our own."""
     return [
         Finding(
             slug="rules-unchanged",
-            # The environment may choose it, in CI say; that a test is tried less hard is the experiment's to show.
+            # The environment may choose the profile, for example in CI. The experiment finds tests with fewer inputs.
             tier="advisory" if name == PROFILE else "hard",
             id=name,
             detail=_show_change(frozen.settings.get(name), settings.get(name)),
@@ -249,13 +249,13 @@ def find_changed_settings(frozen: Frozen, settings: Mapping[str, str]) -> list[F
         )
         for name in sorted({*frozen.settings, *settings})
         if frozen.settings.get(name) != settings.get(name)
-        # A test that brings hypothesis along, or takes it away, changes no profile.
+        # A test that adds or removes hypothesis does not change the profile.
         and (name != PROFILE or (name in frozen.settings and name in settings))
     ]
 
 
 def _show_change(before: str | None, now: str | None) -> str:
-    """Return both values; of long ones, the place where they differ."""
+    """Return both values; for long ones, the part where they differ."""
     same = len(posixpath.commonprefix((before or "", now or "")))
     start = max(0, same - 20) if max(len(before or ""), len(now or "")) > _SHOWN else 0
     return f"was {_show(before, start)}, is {_show(now, start)}"
@@ -268,12 +268,12 @@ def _show(value: str | None, start: int) -> str:
     return repr(text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}...")
 
 
-#: Characters of a value that a message shows.
+#: Maximum length of a value in a message.
 _SHOWN = 60
 
 
 def frozen_to_json(frozen: Frozen, *, inventory: str) -> dict[str, Any]:
-    """Return the freeze as a document; the inventory stands in it by its own digest."""
+    """Return the freeze as a document; it contains the digest of the inventory."""
     return {**spell_out(replace(frozen, inventory=_NO_TESTS)), "inventory": inventory}
 
 
@@ -285,7 +285,7 @@ _NO_TESTS = Inventory({})
 
 
 def find_altered_pieces(frozen: Mapping[str, PieceFile], now: Mapping[str, PieceFile]) -> Iterator[Finding]:
-    """Yield the pieces that are not what they were."""
+    """Yield the changed pieces."""
     for path, file in frozen.items():
         present = now.get(path, PieceFile(content="")).names
         for name, before in file.names.items():

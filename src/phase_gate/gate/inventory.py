@@ -1,4 +1,4 @@
-"""What tests exist: ids by file, with the hash of each test's body.
+"""The existing tests: ids by file, with the hash of each test's body.
 
 Pure values. An id is a path relative to the root, `::`, and the name with its parameters: `tests/test_a.py::test_x[1]`.
 """
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 class TestFile(Value):
     """One file with tests: the id of its content, bodies by bare name, and the ids that were collected from it."""
 
-    #: pytest would take a class of this name for a test.
+    #: pytest would collect a class of this name as a test.
     __test__ = False
 
     content: str
     ids: tuple[str, ...]
     bodies: Mapping[str, str] = field(default_factory=dict)
-    #: It is collected for the examples in it only: its code is what they are about.
+    #: Collected only for its examples: its code is the code under test.
     is_source: bool = False
-    #: Hashes of what is around the tests: imports, constants, helpers, fixtures.
+    #: Hashes of the code around the tests: imports, constants, helpers, fixtures.
     statements: tuple[str, ...] = ()
-    #: Fixtures that its tests and fixtures ask for.
+    #: Fixtures that its tests and fixtures request.
     requests: tuple[str, ...] = ()
 
 
@@ -49,19 +49,19 @@ class Inventory(Value, kw_only=False):
             yield from spell_ids(path, file)
 
     def body(self, test_id: str) -> str:
-        """Return the hash of the test's body; empty where the source does not show it (doctests, generated tests)."""
+        """Return the hash of the test's body; empty if it is not in the source (doctests, generated tests)."""
         path, name = split_id(test_id)
         file = self.files.get(path)
         return "" if file is None else file.bodies.get(bare_name(name), "")
 
 
 def content_id(source: bytes) -> str:
-    """Return the id of a content where git has none for it, or may have another."""
+    """Return the id of a content for which git has no id, or may have a different one."""
     return f"sha256:{sha256(source).hexdigest()}"
 
 
 def split_id(test_id: str) -> tuple[str, str]:
-    """Return path and name of an id; the name is empty where the file itself is the test."""
+    """Return path and name of an id; the name is empty if the file itself is the test."""
     path, _, name = test_id.partition("::")
     return path, name
 
@@ -71,7 +71,7 @@ def join_id(path: str, name: str) -> str:
 
 
 def bare_name(name: str) -> str:
-    """Return the name without its parameters. They may hold anything, `::` too, so cut at the first bracket."""
+    """Return the name without its parameters. They may contain anything, even `::`, so cut at the first bracket."""
     return name.partition("[")[0]
 
 
@@ -81,7 +81,7 @@ def bare_id(test_id: str) -> str:
 
 
 def merge_inventories(known: Inventory, found: Inventory) -> Inventory:
-    """Return everything known, with what was found now: bodies and contents are the found ones where both have them."""
+    """Return the union of both; if a file is in both, its bodies and content are the found ones."""
     files = dict(known.files)
     for path, file in found.files.items():
         before = files.get(path)
@@ -108,20 +108,20 @@ def inventory_from_json(document: Mapping[str, Any]) -> Inventory:
     return from_json(Inventory, document)
 
 
-# --- tests of the last cycle that are gone in this one. The first phase follows the sources, so they are named at least
+# --- tests of the last cycle that are gone in this one. The first phase follows the sources, so they are only reported
 
 
 def find_gone(before: Inventory, missing: Iterable[str], now: Inventory) -> list[str]:
-    """Return the functions that are neither there nor anywhere else: what was moved or renamed is not gone.
+    """Return the functions that no longer exist anywhere: a moved or renamed test is not gone.
 
-    :param missing: ids of tests that were there before, and that the sources do not have any more.
+    :param missing: ids of earlier tests that are no longer in the sources.
     """
     here = {bare_id(test_id) for test_id in now.ids()}
     gone = sorted({bare_id(test_id) for test_id in missing} - here)
     if not gone:
         return []
     there = {bare_id(test_id) for test_id in before.ids()}
-    # One new test is one old one at most: else a single copy would excuse the end of many.
+    # One new test replaces at most one old test: otherwise a single copy would excuse the removal of many.
     moved = Counter(_likeness(test_id, now) for test_id in here - there)
     found = []
     for test_id in gone:
@@ -134,15 +134,15 @@ def find_gone(before: Inventory, missing: Iterable[str], now: Inventory) -> list
 
 
 def _likeness(test_id: str, inventory: Inventory) -> str:
-    """Return what a test is known by, wherever it stands: its body; where no source shows one, its name."""
+    """Return a key for a test that does not depend on its location: its body, or its name if no source shows a body."""
     return inventory.body(test_id) or bare_name(split_id(test_id)[1])
 
 
-# --- ids that no two runs share: of a set, which the hash seed orders, or with an address in them
+# --- ids that differ in every run: made from a set, which the hash seed orders, or with an address in them
 
 
 def find_renamed(missing: Iterable[str], present: Iterable[str]) -> frozenset[str]:
-    """Return the missing ids that are there with the same letters in another order, or with another address."""
+    """Return the missing ids that are present with the same letters in another order, or with another address."""
     missing = frozenset(missing)
     shapes = {_shape(test_id) for test_id in present if test_id not in missing and "[" in test_id}
     return frozenset(test_id for test_id in missing if "[" in test_id and _shape(test_id) in shapes)

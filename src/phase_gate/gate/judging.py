@@ -1,6 +1,6 @@
-"""Judge one iteration of a task, at the end of a run or again with what came after it; and what a verdict records.
+"""Evaluate one iteration of a task, at the end of a run or again with later input; and record the verdict.
 
-Pure. A signal or a fact that comes after a run is judged with what that run measured, by the same rules.
+Pure. A signal or a fact that comes after a run is evaluated with the metrics of that run, by the same rules.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from phase_gate.workflow.model import Guard, Phase, Workflow
 
 
 class Case(Value):
-    """What a verdict is asked about: the task with its phase and rules, the answer at Gate 2, when and where."""
+    """The input of a verdict: the task with its phase and rules, the answer at Gate 2, time and place."""
 
     state: State
     workflow: Workflow
@@ -63,7 +63,7 @@ class Case(Value):
 def judged_event(evaluation: Evaluation, *, at: str, by_person: bool = False) -> Event:
     """Return the event of a verdict.
 
-    :param by_person: the breaker is not asked, and stays as it is.
+    :param by_person: the breaker is not involved, and stays unchanged.
     """
     data = {"evaluation": to_json(replace(evaluation, breaker=Breaker()))}
     return Event(kind="evaluated", data=data if by_person else {**data, "breaker": to_json(evaluation.breaker)}, at=at)
@@ -76,10 +76,10 @@ def judgement_events(
     remember_next: Callable[[], Mapping[str, str]] = dict,
     look: Callable[[Phase], Remembered] = lambda phase: NOTHING_REMEMBERED,
 ) -> list[Event]:
-    """Return the events of a verdict: evaluated, the signal spent, the phase exited; and what follows in a pipeline.
+    """Return the events of a verdict: evaluated, signal spent, phase exited; and the consequences in a pipeline.
 
-    :param remember_next: called where the phase exits; returns how things are, for the phase that follows.
-    :param look: called in a pipeline where a phase is entered, or artifacts are agreed on.
+    :param remember_next: called if the phase exits; returns the references for the next phase.
+    :param look: called in a pipeline when a phase is entered, or artifacts are agreed on.
     """
     at, phase = case.at, case.phase
     events = [judged_event(evaluation, at=at)]
@@ -124,11 +124,11 @@ def evaluate_again(
     replaces: frozenset[str] = frozenset(),
     drops: frozenset[str] = EVIDENCE_SLUGS,
 ) -> Evaluation:
-    """Judge the last complete run anew, with a signal or facts that came after it.
+    """Evaluate the last complete run again, with a signal, facts or evidence that came after it.
 
-    :param evidence: of a look that came after it, too.
-    :param replaces: the names that this look could measure: what the run has measured of them is past.
-    :param drops: what the look could find: what the run has found of it is past.
+    :param evidence: evidence gathered after the run.
+    :param replaces: the metrics that this evidence can provide: the run's values for them are outdated.
+    :param drops: the findings that this evidence can provide: those of the run are outdated.
     """
     state, run = case.state, case.state.measurement
     assert run is not None, "only a measured iteration can be judged again"
@@ -144,14 +144,14 @@ def evaluate_again(
         notes=tuple(dict.fromkeys((*measured.notes, *proof_notes(state, run.tree)))),
         told={name: text for name, text in measured.told.items() if name not in replaces},
     )
-    # What the run showed beside its metrics is shown until something else is looked at.
+    # Other results of the run, such as tables, are shown until they are measured again.
     seen = _look(before, evidence or Measured(tables=measured.tables), state)
     seen = replace(seen, metrics={**seen.metrics, **proof_values(state, run.tree, run.iteration)})
     return conclude(evaluate(case, seen, iteration=run.iteration, run=run.run), case)
 
 
 def evaluate_without_run(case: Case, evidence: Measured, *, tree: str) -> Evaluation:
-    """Judge a phase that needs no test run: each look that a user asks for on purpose is an iteration."""
+    """Evaluate a phase that needs no test run: each evaluation that a user requests is an iteration."""
     state, iteration = case.state, case.state.iteration + 1
     metrics: dict[str, MetricValue] = {"iteration": iteration, "consecutive_green_runs": state.streak.count}
     seen = _look(Measured(metrics={**metrics, **code_as_tested(state.trees.green, tree)}), evidence, state)
@@ -159,10 +159,10 @@ def evaluate_without_run(case: Case, evidence: Measured, *, tree: str) -> Evalua
 
 
 def _look(before: Measured, evidence: Measured, state: State) -> Measured:
-    """Return what was measured before, with what a later look gave and what the last claim says."""
+    """Return the earlier measurements, updated with later evidence and the last claim."""
     claim = state.claims.last
     if claim is not None and claim.iteration != state.iteration:
-        claim = None  # of the last iteration nothing is claimed
+        claim = None  # a claim of an earlier iteration does not count
     return replace(
         evidence,
         metrics={
@@ -175,7 +175,7 @@ def _look(before: Measured, evidence: Measured, state: State) -> Measured:
         notes=(
             *before.notes,
             *evidence.notes,
-            # What settings or a person let pass of the claim: each verdict that it reaches tells it.
+            # Leniency by settings or a person is listed in each verdict that uses the claim.
             *(() if claim is None else (f"claim: {text}" for text in claim.leniency)),
         ),
         told={**before.told, **evidence.told},
@@ -183,9 +183,9 @@ def _look(before: Measured, evidence: Measured, state: State) -> Measured:
 
 
 def conclude(evaluation: Evaluation, case: Case, breaker: Breaker | None = None) -> Evaluation:
-    """Return the verdict with what the breaker and the task's parts make of it.
+    """Return the verdict with the effects of the breaker and of the task's parts.
 
-    :param breaker: after the run that is judged, where one is.
+    :param breaker: the breaker after the evaluated run, if there is one.
     """
     evaluation = with_breaker(evaluation, breaker or at_time(case.state.breaker, case.at))
     for part, value in parts_of(case.state):
@@ -194,7 +194,7 @@ def conclude(evaluation: Evaluation, case: Case, breaker: Breaker | None = None)
 
 
 def evaluate_call(case: Case, *, why: str) -> Evaluation:
-    """Answer a call for a person where no run can be judged with it. It is no iteration, and opens nothing.
+    """Answer a call for a person if there is no run to evaluate. It is not an iteration, and never opens a gate.
 
     :param why: why there is no such run; empty if the phase has exited.
     """
@@ -202,7 +202,7 @@ def evaluate_call(case: Case, *, why: str) -> Evaluation:
     evaluation = evaluate(case, seen, iteration=None, kind="no run", why=why)
     state, workflow = case.state, case.workflow
     if state.exited and case.reading.answer != "test-wrong":
-        # The phase has exited and stays so: a run of it would take that back.
+        # The phase has exited and stays so: another run would undo that.
         following = workflow.phase(way_on(state, workflow, case.phase)[0]) or workflow.first
         evaluation = replace(evaluation, next_command=way_to(following, state.task))
     return with_breaker(evaluation, at_time(state.breaker, case.at))
@@ -210,7 +210,7 @@ def evaluate_call(case: Case, *, why: str) -> Evaluation:
 
 # --- both gates of one iteration
 
-#: The guard that no workflow can leave out: it would be the first thing that another workflow leaves out.
+#: The guard that no workflow can omit: a changed workflow could omit exactly this one.
 _RULES = "rules-unchanged"
 
 
@@ -223,12 +223,12 @@ def evaluate(
     kind: str = "complete",
     why: str = "",
 ) -> Evaluation:
-    """Return the verdict on an iteration, without what the breaker and the task's parts make of it.
+    """Return the verdict on an iteration, without the effects of the breaker and of the task's parts.
 
-    What was declared wins over what was measured.
+    A declared value takes precedence over a measured one.
 
     :param iteration: None for a run that did not count.
-    :param kind: what kind of run it was, and why it did not count or how it was narrowed.
+    :param kind: the kind of the run; `why`: why it did not count, or how it was narrowed.
     """
     state, workflow, phase, reading = case.state, case.workflow, case.phase, case.reading
     subject = Subject(
@@ -254,7 +254,7 @@ def evaluate(
         subject=subject,
         gate_1=gate_1,
         gate_2=reading,
-        # Who looks next compares with what was remembered; a verdict does not.
+        # Later measurements compare with the remembered values; a verdict does not.
         measured=replace(measured, metrics=metrics, warnings=(), remembered={}),
         remarks=(*_contradictions(declared, measured.metrics), *_limit_reached(gate_1, metrics)),
         warnings=(*premature, *measured.warnings, *problem),
@@ -265,7 +265,7 @@ def evaluate(
 
 
 def with_breaker(evaluation: Evaluation, breaker: Breaker) -> Evaluation:
-    """Return the verdict beside what the breaker says: an open circuit halts, whatever the gates say."""
+    """Return the verdict with the state of the breaker: an open circuit halts the work even if both gates are open."""
     evaluation = replace(evaluation, breaker=breaker)
     if not breaker.is_open or evaluation.gate_2.calls_person:
         return evaluation
@@ -273,7 +273,7 @@ def with_breaker(evaluation: Evaluation, breaker: Breaker) -> Evaluation:
 
 
 def who_said(workflow: Workflow, phase: Phase, declared: tuple[Fact, ...], metrics: Metrics) -> tuple[FactSource, ...]:
-    """Return the facts that decide about a phase and have a value, with where it comes from."""
+    """Return the facts that are relevant for a phase and have a value, with the source of the value."""
     by_name = {fact.name: fact for fact in declared}
     said = []
     for name in sorted(wanted_names(workflow, phase) & workflow.facts.keys()):
@@ -295,7 +295,7 @@ def _contradictions(declared: tuple[Fact, ...], metrics: Metrics) -> list[str]:
 
 
 def _limit_reached(gate_1: Gate1Result, metrics: Metrics) -> list[str]:
-    """Say so where only the limit of iterations opens a gate."""
+    """Return a note if a gate is open only because of the iteration limit."""
     notes = []
     for group in dict.fromkeys(clause.group for clause in gate_1.clauses if clause.group is not None):
         met = [clause for clause in gate_1.clauses if clause.group == group and clause.met]
@@ -336,7 +336,7 @@ def evaluate_gate_1(
 
 
 def _guard_names(phase: Phase, values: Metrics) -> tuple[str, ...]:
-    """Return the phase's guards. Rules that changed in mid-cycle close every gate, also one that does not ask."""
+    """Return the phase's guards. Rules that changed mid-cycle close every gate, even one without that guard."""
     names = phase.gate_1.guards
     return names if not values.get("rules_changed") or _RULES in names else (*names, _RULES)
 
@@ -354,7 +354,7 @@ def _evaluate_guard(
     covered = {key for waiver in waivers if waiver.guard == guard.name for key in waiver.findings}
     found = [finding for finding in findings if finding.belongs_to(guard.name) and finding.tier == "hard"]
     present = [finding.key for finding in found]
-    # Nothing was taken away: each of these tests is there under another id.
+    # No test was removed: each of these tests exists under another id.
     is_renamed = bool(found) and all(finding.change == "renamed" for finding in found)
     remedy = KEEP_IDS if is_renamed else guard.remedy
     if guard.name in UNDONE and found and not is_renamed:
@@ -364,7 +364,7 @@ def _evaluate_guard(
         met=outcome.met,
         detail=_describe(guard, values),
         remedy=way_out(guard.name, remedy, *where, has_findings=bool(present)),
-        # Exactly what was there when it was given: one finding more, or another one, and it does not apply.
+        # Exactly the findings at the time of the waiver: it does not cover additional or different ones.
         waived=bool(present) and covered.issuperset(present),
     )
 

@@ -1,4 +1,4 @@
-"""What is measured: which names, by whom, what a look gave, and what was found. Pure: who looks is in `evidence`."""
+"""Measured values: metrics, their providers, and findings. Pure: `evidence` does the measuring."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from phase_gate.workflow.model import Phase, Workflow
     from phase_gate.workflow.settings import Configuration
 
-#: Since when a provider compares.
+#: The start of the period that a provider compares with.
 Since = Literal["cycle", "phase"]
 
-#: What only a tool can say of the code.
+#: Metrics that only a tool can provide.
 QUALITY_METRICS = frozenset({"quality_before", "quality_after", "quality_delta", "improvements_found"})
-#: With what a person may declare as well.
+#: Including the fact that a person can declare as well.
 _QUALITY = QUALITY_METRICS | {"no_more_improvements_identified"}
 
-#: What a pipeline gives, checks left out: they belong to one run, and the rest is looked at anew for every verdict.
+#: Metrics of a pipeline that are measured again for every verdict. Checks are not among them: they belong to one run.
 LOOKED_AT = PIPELINE_METRICS - {"checks_failed", "checks_missing", "fix_checked", "fix_tested"}
-#: What it finds, in the same sense.
+#: The findings of those measurements.
 LOOKED_AT_SLUGS = frozenset(
     {
         "constitution-kept",
@@ -42,23 +42,23 @@ LOOKED_AT_SLUGS = frozenset(
     }
 )
 
-#: The provider that remembers the files that a cycle begins with.
+#: The provider that remembers the files at the start of a cycle.
 BEGINNING = "beginning"
-#: The names that each provider measures, in the order in which they are asked.
+#: The metrics of each provider, in the order of the calls.
 PROVIDED: Mapping[str, frozenset[str]] = {
-    # Only remembers, for the one that follows: what a cycle has changed.
+    # Only remembers the files for the next provider, which finds the changes of a cycle.
     "sources": _QUALITY,
     "quality": _QUALITY,
     "git": frozenset({"tree_clean", "files_changed", "files_changed_in_iteration", "commits"}),
     "documents": frozenset({"docs_generated", "diagrams_total", "diagrams_valid", "has_adr", "has_c4_diagrams"}),
     "pipeline": LOOKED_AT,
-    # Only remembers what a proof compares with: the proof itself is made where a phase would exit.
+    # Only remembers the references of a proof: the proof itself is made when a phase would exit.
     "proof": PROOF_METRICS,
     BEGINNING: PROOF_METRICS,
     "new_code": NEW_CODE_METRICS,
 }
 
-#: Providers that compare with how things were, and since when.
+#: Providers that compare with an earlier time, and that time.
 SINCE: Mapping[str, Since] = {
     "git": "phase",
     "sources": "cycle",
@@ -69,10 +69,10 @@ SINCE: Mapping[str, Since] = {
     "new_code": "cycle",
 }
 
-#: Those of them whose phase begins where the one before ended, however much later its first run is.
+#: Providers whose phase begins at the exit of the previous phase, even if its first run is much later.
 SINCE_EXIT = frozenset({"quality", "proof"})
 
-#: What providers find. A later look replaces what an earlier one has found.
+#: Findings of providers. A later measurement replaces those of an earlier one.
 EVIDENCE_SLUGS = frozenset(
     {
         "command-failed",
@@ -91,7 +91,7 @@ EVIDENCE_SLUGS = frozenset(
 
 
 class Table(Value):
-    """Something to look at beside the verdict: all cells are text, the first column names the row."""
+    """A table shown with the verdict: all cells are text, the first column names the row."""
 
     title: str
     columns: tuple[str, ...]
@@ -99,7 +99,7 @@ class Table(Value):
 
 
 class Section(Value):
-    """What a feature tells in the story of a task: text and tables, shown behind the rest."""
+    """A feature's section in the report on a task: text and tables, shown after the rest."""
 
     title: str
     lines: tuple[str, ...] = ()
@@ -107,29 +107,29 @@ class Section(Value):
 
 
 class Measured(Value):
-    """What a look gave. A name that is missing is unknown, and unknown opens nothing."""
+    """The result of a measurement. A missing name is unknown, and an unknown value never opens a gate."""
 
     metrics: Mapping[str, MetricValue] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
-    #: What has to be said of a metric: a later look at that metric replaces it.
+    #: Notes on metrics: a later measurement of the metric replaces its note.
     told: Mapping[str, str] = field(default_factory=dict)
     tables: tuple[Table, ...] = ()
-    #: What could not be looked at, and why.
+    #: Values that could not be measured, and why.
     warnings: tuple[str, ...] = ()
-    #: The extra of our package without which something could not be looked at.
+    #: The missing extra of our package that a measurement needs.
     missing_extra: str = ""
-    #: What the next run's look is to be compared with, as JSON.
+    #: References for the next run's measurement, as JSON.
     remembered: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Remembered(Value):
-    """How things were when a cycle and a phase began, as digests of stored objects by provider."""
+    """References from the start of a cycle and a phase, as digests of stored objects by provider."""
 
     cycle: Mapping[str, str] = field(default_factory=dict)
     phase: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    #: What parts of the task remember, by the names of `gate.parts`.
+    #: References of the task's parts, by the names of `gate.parts`.
     parts: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -137,7 +137,7 @@ NOTHING_REMEMBERED = Remembered()
 
 
 def asked_for(phase: Phase, configuration: Configuration) -> frozenset[str]:
-    """Return the names that a project wants to see of a phase, whether its rules speak of them or not."""
+    """Return the names that a project wants to see in a phase, whether its rules use them or not."""
     return NEW_CODE_METRICS if configuration.new_code and phase.tests == "passing" else frozenset()
 
 
@@ -149,12 +149,12 @@ def wanted_names(workflow: Workflow, phase: Phase) -> frozenset[str]:
 
 
 def wanted_providers(wanted: frozenset[str], configuration: Configuration) -> tuple[str, ...]:
-    """Return the providers that some of these names come from."""
+    """Return the providers of these names."""
     return tuple(name for name, names in _offered(configuration).items() if not wanted.isdisjoint(names))
 
 
 def offered_names(configuration: Configuration) -> frozenset[str]:
-    """Return every name that a look at the project can measure."""
+    """Return every name that can be measured in the project."""
     return frozenset().union(*_offered(configuration).values())
 
 
@@ -162,31 +162,31 @@ def _offered(configuration: Configuration) -> dict[str, frozenset[str]]:
     return {**PROVIDED, "commands": frozenset(command.metric for command in configuration.commands)}
 
 
-# --- findings: what is odd or wrong about the evidence. A hard one goes with a guard that closes the gate
+# --- findings: problems and anomalies of the evidence. A hard finding belongs to a guard that closes the gate
 
 Tier = Literal["hard", "advisory"]
-#: What became of the thing that a finding is about; empty where it is about no change.
+#: The kind of change that a finding reports; empty if it is not about a change.
 Change = Literal["", "added", "altered", "gone", "renamed", "weakened"]
 
-#: New tests that pass where they have to fail, and tests that fail where all have to pass.
+#: New tests that pass but have to fail, and tests that fail but have to pass.
 ALREADY_PASSING, TEST_FAILS = "already-passing", "test-fails"
 #: The reason names them, so the panel need not.
 NAMED_BY_REASON = frozenset({ALREADY_PASSING, TEST_FAILS})
 
-#: Files that changed since the last green run: it needs as many green runs as before once more.
+#: Files that changed since the last green run: all required green runs have to be repeated.
 STREAK_STARTS_OVER = "streak-starts-over"
 
-#: A module with tests that pytest could not collect, in a phase that wants passing tests.
+#: A test module that pytest could not collect, in a phase that requires passing tests.
 BROKEN_MODULE = "broken-module"
 
-#: What RED did to older tests: each was there before the cycle, or is used by one that was.
+#: Changes by RED to older tests: each existed before the cycle, or is used by one that did.
 TESTS_GONE, SUPPORT_CHANGED = "tests-gone", "support-changed"
 WEAKENED = frozenset({TESTS_GONE, SUPPORT_CHANGED})
 
-#: What to do about ids that are others in every run.
+#: The remedy for ids that differ in every run.
 KEEP_IDS = "give the rows ids that stay (pytest.param(..., id=...)), or set PYTHONHASHSEED for every run"
 
-#: Findings of one slug that a report names; the metrics have the full number.
+#: Maximum number of findings per slug in a report; the metrics have the full number.
 NAMED_AT_MOST = 20
 
 
@@ -197,12 +197,12 @@ class Finding(Value):
     id: str = ""
     file: str = ""
     line: int | None = None
-    #: The guard that it belongs to, where that is not its slug.
+    #: The guard that it belongs to, if that is not its slug.
     guard: str = ""
-    #: What the finding is about, as a hash: a waiver covers this and nothing that comes later.
+    #: A hash of the finding's subject: a waiver covers this version, and no later one.
     proof: str = ""
     change: Change = ""
-    #: How many others it stands for, where a report does not name them all.
+    #: The number of findings that it represents, if a report does not name them all.
     more: int = 0
 
     def belongs_to(self, guard: str) -> bool:
@@ -210,7 +210,7 @@ class Finding(Value):
 
     @property
     def place(self) -> str:
-        """What it is about, as one would type it: a test's id, or the file with its line."""
+        """The subject of the finding, as a user would type it: a test's id, or the file with its line."""
         return self.id or (f"{self.file}:{self.line}" if self.file and self.line else self.file)
 
     @property
@@ -219,7 +219,7 @@ class Finding(Value):
 
 
 def name_tests(slug: str, tier: Tier, ids: Iterable[str], detail: str, change: Change = "") -> tuple[Finding, ...]:
-    """Return one finding a test, in order."""
+    """Return one finding per test, in order."""
     return tuple(
         Finding(slug=slug, tier=tier, id=test_id, file=test_id.partition("::")[0], detail=detail, change=change)
         for test_id in sorted(ids)
@@ -232,15 +232,15 @@ def place_of(row: Mapping[str, Any]) -> str:
 
 
 def is_said_by(finding: Mapping[str, Any], notes: Iterable[str]) -> bool:
-    """Tell whether a note says the same already, so that people need not read an advisory finding, too."""
+    """Return whether a note already contains the advisory finding, so that it need not be shown."""
     return finding["tier"] == "advisory" and finding["detail"] in notes
 
 
 def cap_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return at most so many of each slug as a report names; one more stands for all the others.
+    """Return the findings, with a limit per slug; one more finding represents the others.
 
-    That one carries a hash of what it stands for, so that a waiver covers those and no later ones. What was capped
-    before stays as it is.
+    It has a hash of the findings that it represents, so that a waiver covers those and no later ones. Findings that
+    were capped before stay unchanged.
     """
     by_slug: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -262,7 +262,7 @@ def _stand_for(rest: list[Finding]) -> Finding:
     )
 
 
-# --- waivers: a person lets one guard's present findings pass, on the record, until the cycle ends or it expires
+# --- waivers: a person accepts the current findings of a guard, on the record, until the cycle ends or it expires
 
 
 class Waiver(Value):
@@ -272,16 +272,16 @@ class Waiver(Value):
     reason: str
     by: str
     at: str
-    #: When it ends, as the ledger writes time; empty: with the cycle.
+    #: When it ends, in the time format of the ledger; empty: with the cycle.
     expires: str = ""
 
     def is_in_force(self, at: str) -> bool:
-        # Both are UTC in one form, so they compare as texts.
+        # Both are UTC in one format, so they can be compared as text.
         return not self.expires or at < self.expires
 
 
 def covered_by(waivers: Iterable[Waiver], guard: str, findings: Iterable[Finding], *, at: str) -> bool:
-    """Tell whether waivers of the guard that are in force cover every one of these findings."""
+    """Return whether active waivers of the guard cover all of these findings."""
     covered = {key for each in waivers if each.guard == guard and each.is_in_force(at) for key in each.findings}
     return covered.issuperset(finding.key for finding in findings)
 
@@ -290,7 +290,7 @@ def waiver_to_json(waiver: Waiver) -> dict[str, Any]:
     return {"kind": "waive", **spell_out(waiver)}
 
 
-#: What a person did to a phase, for each kind of override.
+#: Descriptions of a person's action, for each kind of override.
 _DECIDED = {
     "skip": "skipped",
     "force": "forced",
@@ -302,7 +302,7 @@ _DECIDED = {
 
 
 def describe_override(document: Mapping[str, Any]) -> str:
-    """Return who let what pass, how long and why, from the document of an override."""
+    """Return the description of an override: who, what, until when and why."""
     if document["kind"] != "waive":
         what = _DECIDED[document["kind"]]
         return f"{document['by']} {what} {document['phase']} at {document['at']}: {document['reason']}"

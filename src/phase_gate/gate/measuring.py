@@ -1,4 +1,4 @@
-"""What a run measured: its metrics, its findings, and what has to be said beside them.
+"""The measurements of a run: its metrics, its findings and notes.
 
 Pure. A name that is not among the metrics was not measured.
 """
@@ -30,7 +30,7 @@ from phase_gate.workflow.model import Phase, Workflow
 _UNEXPLAINED = Failure(reason=Reason.UNEXPLAINED)
 NO_NEW_SKIPS = "no-new-skips"
 
-#: Seconds that a suite has to have taken, and how many times faster it has to have become, to look odd.
+#: Minimum duration of a suite in seconds, and the speedup that looks suspicious.
 _TIME_TAKEN, _SUDDENLY = 2.0, 20
 
 
@@ -38,12 +38,12 @@ def code_as_tested(green_tree: str | None, tree: str) -> dict[str, MetricValue]:
     return {} if green_tree is None else {"code_as_tested": green_tree == tree}
 
 
-#: What pytest raises where it refuses a test by itself; anything else came out of the module's own code.
+#: Exceptions that pytest raises when it refuses a test; any other comes from the module's own code.
 _REFUSED = "Failed"
 
 
 def take_measure(run: JudgedRun, workflow: Workflow) -> Measured:
-    """Return what the run measured and found, with what was found around it."""
+    """Return the metrics, findings and notes of a run, including those of other providers."""
     record, unseen = run.record, _note_unseen(run.state, workflow)
     return Measured(
         metrics=_measure(run),
@@ -121,13 +121,13 @@ def _measure(run: JudgedRun) -> dict[str, MetricValue]:
 
 
 def find_new_skips(outcomes: Judgement) -> tuple[Finding, ...]:
-    # The excused ones, too: that they are waived has to be seen.
+    # Including the exempt ones, so that the waiver is visible.
     skipped = outcomes.newly_skipped | outcomes.excused
     return name_tests(NO_NEW_SKIPS, "hard", skipped, "skipped now, and not before", "weakened")
 
 
 def _refused_targets(record: RunRecord, judged: Judgement) -> dict[str, Failure]:
-    """Return the failing targets that failed for no accepted reason."""
+    """Return the failing targets without an accepted reason."""
     return {
         test_id: failure
         for test_id in sorted(judged.failing & judged.targets)
@@ -136,9 +136,9 @@ def _refused_targets(record: RunRecord, judged: Judgement) -> dict[str, Failure]
 
 
 def _find_findings(run: JudgedRun, unseen: tuple[str, ...]) -> tuple[Finding, ...]:
-    """Return what is wrong with the evidence (hard), and what only looks odd (advisory).
+    """Return the problems of the evidence (hard), and anomalies (advisory).
 
-    :param unseen: the note about a first phase that was left out, if it was: the finding says it in the same words.
+    :param unseen: the note about a skipped first phase, if any: the finding has the same text.
     """
     record, judged, why = run.record, run.outcomes, run.why
     unfinished = () if not why else (Finding(slug="complete-run", tier="hard", detail=why),)
@@ -164,14 +164,14 @@ def _find_findings(run: JudgedRun, unseen: tuple[str, ...]) -> tuple[Finding, ..
 
 
 def _streak_starts_over(run: JudgedRun) -> list[Finding]:
-    """Name the files whose change made a green run the first of a new streak."""
+    """Return the changed files that made a green run the first of a new streak."""
     changed = run.record.sources.changed_since_green if run.is_green and run.streak == 1 else ()
     detail = "changed since the last green run: the streak starts over"
     return [Finding(slug=STREAK_STARTS_OVER, tier="advisory", file=path, detail=detail) for path in changed]
 
 
 def _broken_modules(record: RunRecord, judged: Judgement) -> list[Finding]:
-    """Return the modules whose tests fail because pytest could not collect them, with the error of each."""
+    """Return the modules that pytest could not collect, with the error of each."""
     session = record.session
     errors = {
         split_id(test_id)[0]: session.messages.get(test_id, "")
@@ -192,7 +192,7 @@ def _describe_broken(error: str) -> str:
 
 
 def _too_fast(record: RunRecord, state: State) -> tuple[Finding, ...]:
-    """Has a suite that took its time become instantaneous, with all of its tests?"""
+    """Return a finding if a slow suite has become almost instantaneous with all of its tests."""
     before = {} if state.measurement is None else state.measurement.measured.metrics
     took, tests = before.get("duration_s"), before.get("tests_total")
     if not isinstance(took, (int, float)) or not isinstance(tests, int) or took < _TIME_TAKEN:
@@ -213,7 +213,7 @@ def _find_rules_changed(record: RunRecord, past: References) -> list[Finding]:
 
 
 def _resolved_elsewhere(record: RunRecord) -> list[str]:
-    """Return the modules that a structural red missed and that code outside of the project now provides."""
+    """Return the modules that were missing in RED, and are now provided by code outside of the project."""
     return sorted(module for module, file in record.resolved.items() if file.startswith("../"))
 
 
@@ -224,7 +224,7 @@ def _frozen_findings(run: JudgedRun, unseen: tuple[str, ...]) -> list[Finding]:
         Finding(slug="red-was-seen", tier="hard", id=module, detail="was missing in RED, is not in the project now")
         for module in _resolved_elsewhere(record)
     ]
-    # A workflow without a red phase can't ask for one.
+    # A workflow without a red phase can't require one.
     if not state.freeze.red_exited and "red-was-seen" in run.phase.gate_1.guards:
         why = "".join(unseen) or "this cycle began without RED"
         if state.vanished:
@@ -234,7 +234,7 @@ def _frozen_findings(run: JudgedRun, unseen: tuple[str, ...]) -> list[Finding]:
 
 
 def _in_the_way(run: JudgedRun) -> tuple[Finding, ...]:
-    """Name the tests that fail; in RED those that pass, and those that fail though they are marked as passing."""
+    """Return the failing tests; in RED, the passing ones, and failing ones that are marked as already passing."""
     if run.phase.tests != "failing":
         return name_tests(TEST_FAILS, "advisory", run.outcomes.failing, "fails")
     marked = run.record.session.guarding.keys() & run.outcomes.failing
@@ -270,7 +270,7 @@ def _missing_tests(run: JudgedRun) -> tuple[Finding, ...]:
 
 
 def find_weakened(run: JudgedRun) -> tuple[Finding, ...]:
-    """Return what RED took away or changed of older tests: found there, and named until the cycle ends."""
+    """Return the older tests that RED removed or changed: found there, and reported until the cycle ends."""
     if not run.in_first_phase:
         return () if run.past.frozen is None else run.past.frozen.weakened
     gone = name_tests(TESTS_GONE, "advisory", _gone(run), "known before this cycle, and gone now", "gone")
@@ -279,10 +279,10 @@ def find_weakened(run: JudgedRun) -> tuple[Finding, ...]:
 
 def _gone(run: JudgedRun) -> list[str]:
     record, baseline = run.record, run.past.baseline
-    # Where not all of it ran, what was moved can't be told from what is gone.
+    # If not all tests ran, moved tests can't be distinguished from removed ones.
     if run.kind is not Kind.COMPLETE or not record.missing_since or baseline is None:
         return []
-    # A file that is as it was, and can't be imported: what it inherits can't be read from its source.
+    # An unchanged file that can't be imported: its inherited tests can't be read from its source.
     outcomes, then = record.session.outcomes, baseline.inventory.files
     broken = {split_id(test_id)[0] for test_id in outcomes if outcomes[test_id] is Bucket.UNCOLLECTABLE}
     waiting = {
@@ -300,7 +300,7 @@ def _gone(run: JudgedRun) -> list[str]:
 
 def _two_outcomes(run: JudgedRun) -> list[str]:
     state, latest = run.state, run.past.latest
-    # The tree that the last complete run left is only known for sure while no other run came after it.
+    # The tree after the last complete run is only certain if no other run came after it.
     is_latest = state.last_run is not None and state.last_run.kind == Kind.COMPLETE
     if latest is None or not is_latest or state.trees.last != run.run.tree:
         return []
@@ -359,19 +359,19 @@ def _take_notes(run: JudgedRun) -> tuple[str, ...]:
     return (*notes, *proof_notes(run.state, record.sources.tree))
 
 
-# --- the last proof, as far as it speaks of the present files and tests
+# --- the last proof, if it applies to the current files and tests
 
 GUARD = "targets-proven"
 #: What a verdict without a proof leaves open.
 UNSHOWN = "nothing shows that the targets need the change, or that their checks can fail"
-#: What every verdict of a phase that wants a proof says where the project has switched it off.
+#: The note on every verdict of a phase that requires a proof, if the project has disabled proofs.
 OFF = f"proof is off: {UNSHOWN}"
-#: What a proof finds. A later proof replaces what an earlier one has found.
+#: Findings of a proof. A later proof replaces those of an earlier one.
 PROOF_SLUGS = frozenset({GUARD, "checks-nothing", "check-never-fails", "function-unnoticed"})
 
 
 def current_proof(state: State, tree: str) -> ProofRecord | None:
-    """Return the proof that was made on these very files, with the tests that are frozen; None: there is none."""
+    """Return the proof that was made with the current files and frozen tests; None if there is none."""
     proof = state.proof
     if proof is None or proof.tree != tree or proof.freeze != state.freeze.current:
         return None
@@ -379,7 +379,7 @@ def current_proof(state: State, tree: str) -> ProofRecord | None:
 
 
 def proof_values(state: State, tree: str, iteration: int | None) -> dict[str, MetricValue]:
-    """Return its metrics. Without a proof nothing stands against the targets yet: it is made before a phase exits."""
+    """Return its metrics. Without a proof, they do not count against the targets: it is made before a phase exits."""
     proof = current_proof(state, tree)
     if proof is None:
         return {"proof_objections": 0}
@@ -401,9 +401,9 @@ def say_no_proof(problem: str) -> str:
 
 
 def wants_proof(state: State, phase: Phase, evaluation: Evaluation, tree: str, *, confirmed: bool = False) -> bool:
-    """Tell whether a proof has to be made before this verdict counts: everything else lets the phase exit.
+    """Return whether this verdict requires a proof first: all other requirements of the exit are met.
 
-    :param confirmed: the run is the last of several that confirm each other, and no signal is waited for.
+    :param confirmed: the run is the last of several confirming runs, and no signal is required.
     """
     if GUARD not in phase.gate_1.guards or current_proof(state, tree) is not None:
         return False

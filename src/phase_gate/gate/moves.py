@@ -1,6 +1,6 @@
-"""Tests that stand elsewhere by now: moved with their file, moved to another file, or renamed.
+"""Tests with a new location: moved with their file, moved to another file, or renamed.
 
-Pure. What a run is compared with gets the names that tests have now.
+Pure. The references of a run are changed to the current names of tests.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Moves = Mapping[str, str]
 
 
 def follow_moves(past: References, record: RunRecord, *, in_first_phase: bool) -> tuple[References, Moves]:
-    """Return what a run is compared with, under the names that tests have now; and where they went.
+    """Return the references of a run with the current names of tests; and the moves.
 
     The moves are those since the freeze; in the first phase those since the cycle began.
     """
@@ -27,7 +27,7 @@ def follow_moves(past: References, record: RunRecord, *, in_first_phase: bool) -
         moves = _moves_since(past.frozen, record)
         past = _rename(past, moves, record)
     if past.withdrawn is not None:
-        # What was red and passes by now is done with, wherever it stands: RED asks for bodies only.
+        # A test that was red and now passes is finished, even if it was moved: RED compares only bodies.
         left = _bare(each for each in past.withdrawn.ids() if each not in record.session.outcomes)
         back = find_moves(past.withdrawn, record.inventory, left)
         past = replace(past, withdrawn=move_tests(past.withdrawn, back))
@@ -43,22 +43,22 @@ def follow_moves(past: References, record: RunRecord, *, in_first_phase: bool) -
 
 def _moves_since(frozen: Frozen, record: RunRecord) -> Moves:
     moves = find_moves(frozen.inventory, record.inventory, _bare(record.audit.missing))
-    # Other tests may use the code of a file that has no tests of its own any more, so its changes are looked at.
+    # Other tests may use the code of a file that has lost its own tests, so its changes still count.
     stay = {*record.sources.files} - {*record.inventory.files} - {*record.meaning.support} if moves else set()
     return {old: new for old, new in moves.items() if split_id(old)[0] not in stay}
 
 
 def _moves_of_baseline(baseline: Past, past: References, record: RunRecord, gone: Collection[str]) -> Moves:
-    """Return the old tests that stand elsewhere. What RED has taken for a test of this step is none of them."""
+    """Return the moves of old tests. Targets that RED has already chosen are not among them."""
     targets = _bare(past.targets or ())
     moves = find_moves(baseline.inventory, record.inventory, gone)
     return {old: new for old, new in moves.items() if new not in targets}
 
 
 def find_moves(before: Inventory, now: Inventory, gone: Collection[str]) -> Moves:
-    """Return where tests went that are not at their places any more.
+    """Return the new locations of tests that are no longer at their old ones.
 
-    :param gone: bare ids of tests that the sources do not have where they were.
+    :param gone: bare ids of tests that are no longer in the sources at their old location.
     """
     if not gone:
         return {}
@@ -78,12 +78,12 @@ def _has_the_same_rows(old: str, before: Inventory, new: str, now: Inventory) ->
 
 
 def _rows(file: TestFile, name: str) -> set[str]:
-    """Return the parameters of a test as its ids have them; none while its module could not be imported."""
+    """Return the parameters of a test from its ids; empty while its module can't be imported."""
     return {each[len(name) :] for each in file.ids if bare_name(each) == name}
 
 
 def _body_and_name(test_id: str, inventory: Inventory) -> Hashable:
-    """Return what a test is known by in another file: where no source shows its body, all of the file."""
+    """Return a key that identifies a test in another file; the content of the file if the source has no body."""
     path, name = split_id(test_id)
     body = inventory.body(test_id)
     if body:
@@ -103,7 +103,7 @@ def _pair(
     now: Inventory,
     likeness: Callable[[str, Inventory], Hashable],
 ) -> Iterable[tuple[str, str]]:
-    """Yield the tests that are alike, where there is one of either."""
+    """Yield pairs of equal tests, if there is exactly one on each side."""
     alike: dict[Hashable, tuple[list[str], list[str]]] = {}
     for side, (ids, inventory) in enumerate(((old, before), (new, now))):
         for test_id in ids:
@@ -128,7 +128,7 @@ def renamed(test_id: str, moves: Moves) -> str:
 
 
 def move_tests(inventory: Inventory, moves: Moves) -> Inventory:
-    """Return the inventory with tests at their new places."""
+    """Return the inventory with tests at their new locations."""
     if not moves:
         return inventory
     files = dict(inventory.files)
@@ -179,7 +179,7 @@ def _rename_past(past: Past, moves: Moves) -> Past:
 
 def _rename_frozen(frozen: Frozen, moves: Moves, record: RunRecord) -> Frozen:
     inventory = move_tests(frozen.inventory, moves)
-    # A file that lost its tests, and is there for others: the code in it stays frozen.
+    # A file that lost its tests, and is still used by others: its code stays frozen.
     support = {
         path: SupportFile(content=file.content, statements=file.statements, requests=file.requests)
         for path, file in frozen.inventory.files.items()
@@ -189,6 +189,6 @@ def _rename_frozen(frozen: Frozen, moves: Moves, record: RunRecord) -> Frozen:
 
 
 def _within(inventory: Inventory, moves: Moves) -> Moves:
-    """Return the moves of tests that this inventory has at their old places."""
+    """Return the moves of tests that this inventory has at their old locations."""
     there = _bare(inventory.ids()) if moves else set()
     return {old: new for old, new in moves.items() if old in there}

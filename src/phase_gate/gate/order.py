@@ -1,6 +1,6 @@
-"""Which phase may follow which: the phase order of a task.
+"""The order of the phases of a task.
 
-Pure. Given the state and the workflow, say how a run in a phase begins, or refuse it and say what is missing.
+Pure. Given the state and the workflow, decide how a run in a phase begins, or refuse it and name what is missing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-#: The name on the command line that stands for "where the task is, or goes next".
+#: The phase name on the command line for the current phase, or the next one if it has exited.
 AUTO = "AUTO"
 
 
@@ -28,16 +28,16 @@ class How(StrEnum):
     """How a run in a phase begins."""
 
     STAY = "stay"
-    #: The first phase of a task that has no state yet.
+    #: The first phase of a task without state.
     BEGIN = "begin"
     NEXT = "next"
     NEW_CYCLE = "new-cycle"
     #: Back to the first phase in the middle of a cycle; takes effect when a complete run ends.
     REWIND = "rewind"
-    #: In a pipeline: a change request leads back, and a recovery leads on.
+    #: In a pipeline: back because of a change request, and forward after a recovery.
     REQUEST = "request"
     RECOVERED = "recovered"
-    #: A person has said how to go on where it was stuck.
+    #: A person has given guidance for a stuck task.
     GUIDED = "guided"
 
 
@@ -55,7 +55,7 @@ class Entry(Value, kw_only=False):
 
 
 def named_phase(workflow: Workflow, requested: str) -> Phase | None:
-    """Return the phase of that name, None for `auto`. Raises UsageError for an unknown one, whatever the state is."""
+    """Return the phase of that name, None for `auto`. Raises UsageError for an unknown one in any state."""
     if requested.upper() == AUTO:
         return None
     phase = workflow.phase(requested)
@@ -116,7 +116,7 @@ def _decide_auto(state: State, workflow: Workflow) -> Entry:
 
 
 def way_on(state: State, workflow: Workflow, current: Phase) -> tuple[str, How]:
-    """Return which phase follows the present one once it has exited, and how it is entered."""
+    """Return the phase that follows the current one after its exit, and how it is entered."""
     for part, value in parts_of(state):
         way = part.following(value, workflow, current)
         if way is not None:
@@ -127,7 +127,7 @@ def way_on(state: State, workflow: Workflow, current: Phase) -> tuple[str, How]:
 def stuck_error(state: State) -> PhaseOrderError:
     task = "" if state.task == "default" else f" --task {state.task}"
     return PhaseOrderError(
-        f"the pipeline is stuck: {state.stuck}", remedy=f"phase-gate pipeline recover{task} says what is needed"
+        f"the pipeline is stuck: {state.stuck}", remedy=f"phase-gate pipeline recover{task} shows what is needed"
     )
 
 
@@ -141,7 +141,7 @@ def _decide_first(workflow: Workflow, phase: Phase, task: str) -> Entry:
 
 
 def may_end_here(state: State, workflow: Workflow) -> bool:
-    """Tell whether the cycle is over, or may be: it is done, or has exited a phase that may end it."""
+    """Return whether the cycle is over, or may be: it is done, or has exited a phase that may end it."""
     if state.phase == DONE:
         return True
     current = workflow.phase(state.phase or "")
@@ -175,7 +175,7 @@ def _refusal(state: State, workflow: Workflow, phase: Phase) -> PhaseOrderError:
         )
     if names.index(phase.name) < names.index(current.name):
         return PhaseOrderError(
-            f"{phase.name} lies before {current.name}, where the task is",
+            f"{phase.name} is before {current.name}, where the task is",
             remedy=rewind_command(phase.name, state.task),
         )
     if state.exited:
@@ -200,7 +200,7 @@ def entry_events(
     allow_non_interactive: bool,
     remembered: Remembered = NOTHING_REMEMBERED,
 ) -> list[Event]:
-    """Return what happens when a phase is entered: a new cycle perhaps, and the entry."""
+    """Return the events of entering a phase: possibly a new cycle, and the entry."""
     events: list[Event] = []
     if entry.begins_cycle:
         latest = state.snapshots.latest
@@ -210,7 +210,7 @@ def entry_events(
             "baseline": None if latest is None else as_dict(latest),
             "unvisited": [phase.name for phase in workflow.phases if state.visited and phase.name not in state.visited],
             "allow_non_interactive": allow_non_interactive,
-            # Of the first one in a folder: a cycle was open in the folder that was here before.
+            # For the first cycle in a folder: whether a cycle was open in a folder that was removed.
             "vanished": state.vanished and state.cycle == 0,
             "remembered": dict(remembered.cycle),
             "run": run,
@@ -229,11 +229,11 @@ def entry_events(
 
 
 def what_is_missing(state: State) -> str:
-    """Return why the present phase has not exited, in a clause."""
+    """Return a clause that explains why the current phase has not exited."""
     if state.verdict_now is not None:
         return state.verdict_now.reason
     is_of_phase = state.evaluation is not None and state.evaluation.subject.phase == state.phase
-    # Without an iteration the verdict is of an earlier entry.
+    # Without an iteration, the verdict is from an earlier entry.
     return "a run came after its last verdict" if is_of_phase and state.iteration else "no complete run in it yet"
 
 
@@ -244,20 +244,20 @@ def what_to_do(state: State, current: Phase) -> str:
 def _unknown_current(state: State, workflow: Workflow) -> PhaseOrderError:
     return PhaseOrderError(
         f"the task is in {state.phase}, which workflow {workflow.name} does not have",
-        remedy=f"go on with the workflow that the cycle began with: --phase-workflow={state.workflow}",
+        remedy=f"continue with the workflow that the cycle began with: --phase-workflow={state.workflow}",
     )
 
 
 def shorten(name: str) -> str:
-    """Return a name as it may stand in a message: quoted, and cut if it is too long."""
+    """Return a name for a message: quoted, and cut if it is too long."""
     return repr(name if len(name) <= 40 else f"{name[:37]}...")
 
 
-# --- the baseline: what was so before a cycle began
+# --- the baseline: the tests before a cycle began
 
 
 def refuse_baseline(state: State, workflow: Workflow) -> None:
-    """Raise NotAllowedError in the middle of a cycle: there a baseline would excuse what the cycle broke."""
+    """Raise NotAllowedError in the middle of a cycle: a new baseline would excuse failures that the cycle caused."""
     if state.phase is None or may_end_here(state, workflow):
         return
     raise NotAllowedError(

@@ -1,6 +1,6 @@
-"""What each test's outcome counts as: passing, failing, exempt, or neither.
+"""Classify each test's outcome: passing, failing, exempt, or neither.
 
-Pure. Every id has exactly one bucket; what that bucket is worth depends on what was so before this cycle.
+Pure. Every id has exactly one bucket; its class depends on the outcomes before this cycle.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What one session may say about the suite, in the order in which it is tried: the first that fits wins."""
+    """The value of a session as evidence about the suite. The first kind that matches applies."""
 
     VOID = "void"
     NESTED = "nested"
@@ -30,16 +30,16 @@ class Kind(StrEnum):
 
 
 class Green(StrEnum):
-    """What a run says about the suite's colour."""
+    """Whether a run is green."""
 
     GREEN = "green"
-    #: Nothing failed, but something is odd: it neither extends nor ends a streak.
+    #: No test failed, but something is odd: the run neither extends nor ends a streak.
     ODD = "odd"
     NOT_GREEN = "not-green"
 
 
 class Bucket(StrEnum):
-    """How a test ended, worst stage of all its reports."""
+    """The outcome of a test: the worst stage of all its reports."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -48,7 +48,7 @@ class Bucket(StrEnum):
     XPASSED = "xpassed"
     FLAKY = "flaky"
     SKIPPED = "skipped"
-    #: Skipped, and the test carries a skipif mark.
+    #: Skipped, and the test has a skipif mark.
     SKIPPED_IF = "skipped-if"
     NOT_RUN = "not-run"
     UNCOLLECTABLE = "uncollectable"
@@ -59,22 +59,22 @@ _RAN_AND_FAILED = FAILING - {Bucket.UNCOLLECTABLE}
 SKIPPED = frozenset({Bucket.SKIPPED, Bucket.SKIPPED_IF})
 XMARKED = frozenset({Bucket.XFAILED, Bucket.XPASSED})
 
-#: Ids with their buckets. In stored snapshots the plainly passed ones are left out.
+#: Ids with their buckets. Stored snapshots omit passed tests.
 Outcomes = Mapping[str, Bucket]
 
 
 def all_passed(outcomes: Outcomes) -> bool:
-    """Tell whether every test plainly passed, as in most runs: counted in one go, not one by one."""
+    """Return whether every test simply passed, as in most runs: one fast count instead of a loop."""
     return list(outcomes.values()).count(Bucket.PASSED) == len(outcomes)
 
 
 def odd_buckets(outcomes: Outcomes) -> list[Bucket]:
-    """Return how the others ended, which did not plainly pass."""
+    """Return the other buckets, of tests that did not simply pass."""
     return [] if all_passed(outcomes) else [each for each in outcomes.values() if each is not Bucket.PASSED]
 
 
 class KnownIds(Collection[str]):
-    """The ids of an inventory. Mostly only their number is asked for: they are spelled out when one is looked for."""
+    """The ids of an inventory. Usually only their number is needed, so they are built at the first lookup."""
 
     def __init__(self, inventory: Inventory) -> None:
         self._inventory = inventory
@@ -98,7 +98,7 @@ class Past(Value, kw_only=False):
     inventory: Inventory
     outcomes: Outcomes
     ids: Collection[str]
-    #: Platform, Python and packages then; empty where they were not recorded.
+    #: Platform, Python and packages at that time; empty if they were not recorded.
     surroundings: str = ""
 
     @classmethod
@@ -107,22 +107,22 @@ class Past(Value, kw_only=False):
 
 
 class References(Value):
-    """What this run's outcomes are compared with."""
+    """Earlier results that this run's outcomes are compared with."""
 
     baseline: Past | None = None
-    #: The first complete run of the cycle; None while this run may be it.
+    #: The first complete run of the cycle; None if this run may be the first.
     first: Past | None = None
-    #: The last complete run, of whatever phase.
+    #: The last complete run, in any phase.
     latest: Past | None = None
     known: Inventory | None = None
     known_ids: Collection[str] = frozenset()
-    #: Bodies at git's HEAD by path and bare name; empty where there is no git.
+    #: Bodies at git's HEAD by path and bare name; empty without git.
     head: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    #: Ids that the cycle is about, from its first phase; None while in it.
+    #: Ids of the targets of the cycle, from its first phase; None during that phase.
     targets: Collection[str] | None = None
     recovered: Collection[str] = frozenset()
     frozen: Frozen | None = None
-    #: The freeze that a rewind took back: what was in it, is unaltered and passes is not what RED is about any more.
+    #: The freeze that a rewind withdrew: its unaltered tests that pass are no longer targets of RED.
     withdrawn: Inventory | None = None
     #: Bodies of tests that failed for a reason in this cycle.
     red: Mapping[str, str] = field(default_factory=dict)
@@ -131,7 +131,7 @@ class References(Value):
 
 
 class Judgement(Value):
-    """Each id of the run in exactly one of the first six sets."""
+    """Each id of the run is in exactly one of the first six sets."""
 
     passing: frozenset[str]
     failing: frozenset[str]
@@ -144,14 +144,14 @@ class Judgement(Value):
     baseline_total: int
     baseline_failing: frozenset[str]
     recovered: frozenset[str]
-    #: Rows that pass of functions that a row fails of: a target is a function, and one red row shows that it is red.
+    #: Passing rows of functions with a failing row: a target is a function, and one red row makes it red.
     rows_passing: frozenset[str] = frozenset()
-    #: Exempt only because a person let these skips pass.
+    #: Exempt only because a person waived these skips.
     excused: frozenset[str] = frozenset()
 
     @property
     def too_early(self) -> frozenset[str]:
-        """The targets that pass, where they have to fail."""
+        """The targets that pass, but have to fail."""
         return (self.passing & self.targets) - self.rows_passing
 
     @property
@@ -170,10 +170,10 @@ def judge_outcomes(
     guarding: Collection[str] = frozenset(),
     failures: Mapping[str, Failure] | None = None,
 ) -> Judgement:
-    """Sort every id by what its outcome counts as.
+    """Classify every id by its outcome.
 
-    :param guarding: tests that are marked as passing already: no step is about them.
-    :param failures: why tests failed, in a phase in which they have to.
+    :param guarding: tests that are marked as already passing: they are never targets.
+    :param failures: why tests failed, in a phase that requires failing tests.
     """
     if in_first_phase:
         targets = frozenset(
@@ -186,16 +186,14 @@ def judge_outcomes(
     sets: dict[str, set[str]] = {
         name: set() for name in ("passing", "failing", "known_failing", "exempt", "newly_skipped", "odd", "not_run")
     }
-    # Nearly all of them, or all: taken out in one go, as this is what a run of a big suite pays for.
+    # Nearly all tests, or all: handled in bulk, because this dominates the cost for a big suite.
     others = [] if all_passed(outcomes) else [row for row in outcomes.items() if row[1] is not Bucket.PASSED]
     passing = frozenset(outcomes) if not others else frozenset(outcomes).difference(test_id for test_id, _ in others)
     for test_id, bucket in others:
         sets[_standing(test_id, bucket, inventory, past, targets)].add(test_id)
     passing |= sets["passing"]
     if in_first_phase:
-        targets -= sets[
-            "exempt"
-        ]  # skipped, or expected to fail: it shows nothing now, and is not asked for anything then
+        targets -= sets["exempt"]  # skipped, or expected to fail: it proves nothing now, and is not required later
     red = {bare_id(test_id) for test_id in sets["failing"] & targets if "[" in test_id} if in_first_phase else set()
     waiting = _waiting(outcomes, sets["failing"], targets, failures or {}) if in_first_phase else frozenset()
     return Judgement(
@@ -223,7 +221,7 @@ def judge_outcomes(
 def _waiting(
     outcomes: Outcomes, failing: Collection[str], targets: Collection[str], failures: Mapping[str, Failure]
 ) -> frozenset[str]:
-    """Return the old tests that can't be imported because of a line because of which a target can't be, either."""
+    """Return the old tests that can't be imported because of the same line as a target."""
     broken = {
         test_id: (failures[test_id].file, failures[test_id].line)
         for test_id in failing
@@ -251,16 +249,16 @@ def _standing(test_id: str, bucket: Bucket, inventory: Inventory, past: Referenc
 def _is_target(test_id: str, bucket: Bucket, inventory: Inventory, past: References) -> bool:
     baseline = past.baseline
     if baseline is not None and test_id in baseline.ids and _same_body(test_id, inventory, baseline.inventory):
-        # With another table or helper around it, a test that fails is another test; one that passes need not be.
+        # A failing test with changed data or helpers around it is a new test; a passing one need not be.
         return (
             bucket in _RAN_AND_FAILED
             and not _is_known_failure(test_id, inventory, past)
             and not (_same_around(test_id, inventory, baseline.inventory))
         )
     if past.withdrawn is not None and _is_in(test_id, past.withdrawn):
-        # What passes by now was red, and is done; what still fails is still the step, under whatever rules.
+        # A test that now passes was red, and is finished; one that still fails is still a target, under any rules.
         return bucket in FAILING or not _same_body(test_id, inventory, past.withdrawn)
-    # An old test that still passes is not what this step is about, wherever it was merged from.
+    # An old test that still passes is not a target, even if it was merged from another branch.
     path, name = split_id(test_id)
     at_head = past.head.get(path, {}).get(bare_name(name))
     return bucket is not Bucket.PASSED or at_head is None or at_head != inventory.body(test_id)
@@ -277,7 +275,7 @@ def _same_body(test_id: str, now: Inventory, then: Inventory) -> bool:
 
 
 def _same_around(test_id: str, now: Inventory, then: Inventory) -> bool:
-    """Tell whether all that was around a test in its file is still there: imports, constants, helpers, fixtures."""
+    """Return whether all code around a test in its file is still there: imports, constants, helpers, fixtures."""
     path = split_id(test_id)[0]
     if path not in now.files or path not in then.files:
         return True
@@ -305,7 +303,7 @@ def _was_passing(test_id: str, inventory: Inventory, baseline: Past | None) -> b
 
 
 def _is_among(test_id: str, ids: Collection[str]) -> bool:
-    """Tell whether the test is there, or was counted from its source, where its parameters do not show."""
+    """Return whether the test is among the ids, or was counted from its source, which does not show its parameters."""
     return test_id in ids or bare_id(test_id) in ids
 
 
@@ -314,7 +312,7 @@ def _skip_is_exempt(
 ) -> bool:
     by_condition = bucket is Bucket.SKIPPED_IF
     if _is_among(test_id, past.red):
-        # It was red: it has to become green, not silent. While its module could not be imported, its marks were silent.
+        # It was red: it has to become green, not skipped. While its module could not be imported, it had no marks.
         red = past.red.get(test_id, past.red.get(bare_id(test_id), ""))
         first = {} if past.first is None else past.first.outcomes
         was_broken = first.get(bare_id(test_id)) is Bucket.UNCOLLECTABLE
@@ -336,8 +334,8 @@ def _skip_is_exempt(
 
 
 def _moved_on(then: Past, past: References) -> bool:
-    """Tell whether platform, Python or packages are others: then a condition that was there before may be true now.
+    """Return whether platform, Python or packages have changed, so that an old skip condition may now be true.
 
-    Anything else that a condition can ask for, a variable or a file, can be set by the agent that wants the skip.
+    Other inputs of a condition, such as a variable or a file, can be set by the agent that wants the skip.
     """
     return not then.surroundings or then.surroundings != past.surroundings

@@ -1,6 +1,6 @@
-"""What a person decides against the evidence: on the record, and shown in every later verdict of the cycle.
+"""Decisions of a person against the evidence: recorded, and shown in every later verdict of the cycle.
 
-Pure. The command says who asks, and whether at a terminal.
+Pure. The command passes who decides, and whether at a terminal.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Kind = Literal[
     "rollback-accept",
 ]
 
-#: What has to be typed before everything is overridden.
+#: The words to type before everything is overridden.
 WORD = "OVERRIDE"
 
-#: Words that give no reason. A person who overrides has to say why this time is different.
+#: Phrases that give no reason. A person who overrides has to explain why this case is different.
 _EXCUSES = re.compile(
     r"(?:it|this|that|the code|code)?\s*(?:just|probably|should|surely)?\s*"
     r"(?:works?|is fine|looks? (?:good|fine|ok)(?: to me)?|is ok|is done|done|ok|okay|fine|lgtm|good enough|"
@@ -40,27 +40,27 @@ _EXCUSES = re.compile(
     r"later|will fix later|fix later|(?:i am|i'm) (?:confident|sure)|confident)\W*",
     re.IGNORECASE,
 )
-#: Characters: a longer text is taken for a reason.
+#: Maximum length of an excuse: a longer text is accepted as a reason.
 _LONGEST_EXCUSE = 200
 
 
 def is_excuse(reason: str) -> bool:
-    """Tell whether the words give no reason at all."""
+    """Return whether the text gives no reason."""
     words = " ".join(reason.split())
     return len(words) <= _LONGEST_EXCUSE and _EXCUSES.fullmatch(words) is not None
 
 
 def refuse_excuse(reason: str) -> None:
-    """Refuse words that give no reason."""
+    """Refuse a text that gives no reason."""
     if is_excuse(reason):
         raise NotAllowedError(
             f"{reason.strip()!r} is no reason to override what was measured",
-            remedy="say what is known that the gate can't see",
+            remedy="give a fact that the gate can't see",
         )
 
 
 class Person(Value):
-    """Who asks for an override, and why."""
+    """The person who requests an override, and the reason."""
 
     by: str
     reason: str
@@ -70,7 +70,7 @@ class Person(Value):
     def require(self, state: State, what: str, *, always: bool = False) -> None:
         """Refuse an override without a reason, a name, or a person at a terminal.
 
-        :param always: whatever the state says about scripts: it is not to be believed.
+        :param always: even if the state allows scripts, because the state can't be trusted.
         """
         if not self.reason.strip():
             raise UsageError(f"{what} needs a reason", remedy='add --reason "..."')
@@ -92,7 +92,7 @@ def override_record(kind: Kind, state: State, *, reason: str, by: str, at: str) 
 def forced_events(
     state: State, workflow: Workflow, phase: Phase, record: Mapping[str, Any], *, root: str
 ) -> tuple[Evaluation, list[Event]]:
-    """Return the verdict of a phase that a person ends, and what is recorded about it."""
+    """Return the verdict of a phase that a person ends, and its events."""
     at, measured = str(record["at"]), state.measurement
     overridden = replace(state, overrides=replace(state.overrides, others=(*state.overrides.others, record)))
     case = Case(state=overridden, workflow=workflow, phase=phase, at=at, root=root)
@@ -114,7 +114,7 @@ def forced_events(
         "iteration": state.iteration,
         "next": name,
         "forced": True,
-        # Without a complete run there is nothing to freeze: the next phase's first run is what it is held to.
+        # Without a complete run there is nothing to freeze: the first run of the next phase becomes the reference.
         "freezes": phase.scope == "targets" and state.freeze.upcoming is not None,
     }
     return evaluation, [
@@ -125,7 +125,7 @@ def forced_events(
 
 
 def _after_forced(workflow: Workflow, phase: Phase, name: str, task: str, *, gate_is_open: bool) -> tuple[str, str]:
-    """Return what to type after a phase that a person ended, and a hint.
+    """Return the command to type after a phase that a person ended, and a hint.
 
     :param name: the phase that would follow.
     """
@@ -134,6 +134,6 @@ def _after_forced(workflow: Workflow, phase: Phase, name: str, task: str, *, gat
         return begin, "starts the next cycle"
     way = way_to(following, task)
     if phase.may_end_cycle and not gate_is_open:
-        # What failed here fails there, too.
+        # Tests that fail here will fail there, too.
         return begin, f"starts the next cycle; {following.name} asks for what {phase.name} did not reach: {way}"
     return way, ""

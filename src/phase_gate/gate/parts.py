@@ -1,7 +1,7 @@
 """The table of parts: features that own a share of a task's state.
 
-`gate` asks this table and imports no feature. A part is loaded where a task has it, or an event begins it: no other
-task pays for it.
+`gate` uses this table and imports no feature. A part is loaded only if a task has it, or an event begins it, so that
+other tasks do not pay for it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DRIVE = "drive"
 
 
 class Row(Value):
-    """Where a part is defined, the kinds of events that only it has, the section of a workflow that asks for it."""
+    """The module of a part, the kinds of events that only it has, the section of a workflow that requires it."""
 
     module: str
     kinds: frozenset[str]
@@ -68,71 +68,71 @@ PART_KINDS: frozenset[str] = frozenset().union(*(row.kinds for row in PARTS.valu
 
 
 class Part:
-    """What `gate` asks of a part. `value` is the part's share of the state; the answers here change nothing."""
+    """The interface between `gate` and a part. `value` is the part's share of the state; defaults have no effect."""
 
-    #: What that share is.
+    #: The type of that share.
     kind: type[Value]
 
     def read(self, row: Any) -> Any:
         return from_json(self.kind, row)
 
     def reduce(self, value: Any, event: Event) -> Any:
-        """Return the share after one more event: None where the task has none, before or after it."""
+        """Return the share after one more event; None if the task has none."""
         raise NotImplementedError
 
     def rules(self, value: Any) -> tuple[str, str] | None:
-        """Return where the rules stand that the task began with and keeps: the name of an object, and the key in it.
+        """Return the location of the rules that the task keeps from its start: the name of an object, and a key in it.
 
-        None: it is judged by those of its last run.
+        None: use the rules of its last run.
         """
         return None
 
     def listed_files(self, value: Any) -> tuple[str, ...] | None:
-        """Return the files, folders and globs that a verdict speaks of beside the sources; None: what runs imported."""
+        """Return more files, folders and globs that a verdict covers, apart from the sources; None: imported files."""
         return None
 
     def evidence(self) -> Any:
-        """Return what gathers and remembers for the part, an `evidence.gathering.PartEvidence`; None: nothing does."""
+        """Return the part's `evidence.gathering.PartEvidence`, which gathers and remembers; None if there is none."""
         return None
 
     def standing(self, value: Any, state: State, *, tree: str, gate_1_only: bool) -> Standing | None:
-        """Return where the task stands; None where that is said by its phases and runs."""
+        """Return the current status of the task; None if its phases and runs determine it."""
         return None
 
     def holds_signal(self, value: Any) -> str:
-        """Return why no done signal is taken now, as long as the part's process lives; empty: it is."""
+        """Return why no done signal is accepted while the part's process runs; empty if it is accepted."""
         return ""
 
     def refuses_answer(self, value: Any, answer: str) -> str:
-        """Return why the agent at work may not give this answer; empty: it may."""
+        """Return why the working agent may not give this answer; empty if it may."""
         return ""
 
     def sections(self, value: Any) -> tuple[Section, ...]:
-        """Return what the part tells in the story of a task."""
+        """Return the part's sections in the report on a task."""
         return ()
 
     def following(self, value: Any, workflow: Workflow, current: Phase) -> tuple[str, str] | None:
-        """Return which phase follows once this one has exited, and how it is entered; None: the workflow says it."""
+        """Return the phase that follows after this one's exit, and how it is entered; None: as in the workflow."""
         return None
 
     def cycle_data(self, remembered: Remembered) -> dict[str, Any]:
-        """Return what the event says with which a cycle of the part's workflow begins."""
+        """Return the part's data for the event that begins a cycle of its workflow."""
         return {}
 
     def entry_events(self, value: Any, state: State, workflow: Workflow, entry: Entry) -> list[Event]:
-        """Return what happens just before a phase of the part's workflow is entered."""
+        """Return the events just before a phase of the part's workflow is entered."""
         return []
 
     def entry_data(
         self, value: Any, state: State, workflow: Workflow, entry: Entry, remembered: Remembered
     ) -> dict[str, Any]:
-        """Return what the event says with which a phase of the part's workflow is entered."""
+        """Return the part's data for the event that enters a phase of its workflow."""
         return {}
 
     def with_consequences(
         self, value: Any, evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase
     ) -> Evaluation:
-        """Return the verdict with what follows from it."""
+        """Return the verdict with its consequences."""
         return evaluation
 
     def verdict_events(
@@ -146,9 +146,9 @@ class Part:
         at: str,
         look: Callable[[Phase], Remembered],
     ) -> tuple[list[Event], dict[str, Any]]:
-        """Return the events that follow from a verdict, and what its exit says where it exits.
+        """Return the events that follow from a verdict, and data for the exit event, if the phase exits.
 
-        :param look: looks at the project as it is when the given phase is entered.
+        :param look: inspects the project at the time when the given phase is entered.
         """
         return [], {}
 
@@ -167,17 +167,17 @@ def load_part(name: str) -> Part:
 
 
 def parts_of(state: State) -> Iterator[tuple[Part, Any]]:
-    """Return the parts that a task has, each with its share of the state."""
+    """Return the parts of a task, each with its share of the state."""
     return ((load_part(name), value) for name, value in state.parts.items())
 
 
 def parts_of_workflow(workflow: Workflow) -> Iterator[tuple[str, Part]]:
-    """Return the parts that a cycle of the workflow has: its file has a section for each."""
+    """Return the parts of a cycle of the workflow: its file has a section for each."""
     return ((name, load_part(name)) for name, row in PARTS.items() if getattr(workflow, row.section, None) is not None)
 
 
 def change_parts(parts: Mapping[str, Any], event: Event) -> Mapping[str, Any]:
-    """Return the parts after one more event. One that is not there may begin by an event that is its own."""
+    """Return the parts after one more event. A missing part can begin with an event of its own."""
     changed = {}
     for name, row in PARTS.items():
         value = parts.get(name)

@@ -1,4 +1,4 @@
-"""What one session showed, and what was found around it when it had ended, as values."""
+"""The results of one session, and the state of the project after it, as values."""
 
 from __future__ import annotations
 
@@ -20,54 +20,54 @@ if TYPE_CHECKING:
 
 
 class Document(Value):
-    """What one session showed of itself: everything that can't be found out once pytest has ended."""
+    """The results of one session: everything that can't be determined after pytest has ended."""
 
     outcomes: Mapping[str, Bucket]
     exit_status: int
     tally: Mapping[str, int]
     duration_s: float
-    #: Seconds that tests took, of those that took long enough to count.
+    #: Durations of slow tests in seconds.
     durations: Mapping[str, float] = field(default_factory=dict)
     deselected: frozenset[str] = frozenset()
-    #: Every test of a collected file was looked at; `--lf` drops some without saying which.
+    #: All tests of each collected file were considered; `--lf` drops some without a report.
     sees_whole_files: bool = True
-    #: Files of which only some tests were asked for.
+    #: Files with a selection of single tests.
     narrowed_files: frozenset[str] = frozenset()
     narrowed_by: tuple[str, ...] = ()
     collection_errors: tuple[str, ...] = ()
-    #: Modules that were skipped as a whole, by a `pytest.skip` or `importorskip` at their top.
+    #: Modules that were skipped as a whole, by a `pytest.skip` or `importorskip` at module level.
     skipped_modules: int = 0
-    #: How each failing test failed, in a phase that wants failing tests.
+    #: The failure of each failing test, in a phase that requires failing tests.
     failures: Mapping[str, Failure] = field(default_factory=dict)
-    #: What failing tests said, in a line or two.
+    #: The messages of failing tests, in a line or two.
     messages: Mapping[str, str] = field(default_factory=dict)
     interrupted: str = ""
     internal_error: bool = False
     is_void: bool = False
     #: Criteria that tests name in their marks.
     marked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    #: Tests that are marked as passing already, and why; in a phase that wants failing tests.
+    #: Tests that are marked as already passing, and why; in a phase that requires failing tests.
     guarding: Mapping[str, str] = field(default_factory=dict)
     #: pytest's settings and our own rules, by name.
     settings: Mapping[str, str] = field(default_factory=dict)
-    #: Where the parts of tests lie that are not in their files; in a run that is to freeze.
+    #: Locations of test code outside of the test files; in a run that freezes.
     parts: Parts = field(default_factory=Parts)
-    #: Plugins of the project's own, as paths from the root.
+    #: The project's local plugins, as paths from the root.
     plugins: tuple[str, ...] = ()
-    #: Folders with tests, as pytest's settings name them, from the root.
+    #: Folders with tests, from pytest's settings, relative to the root.
     testpaths: tuple[str, ...] = ()
-    #: Modules that tests have loaded, and the files they come from; outside of the project these begin with `../`.
+    #: Modules that tests have loaded, and their files; outside of the project, these begin with `../`.
     modules: Mapping[str, str] = field(default_factory=dict)
     #: Files of the project that were imported, from the root.
     imported: tuple[str, ...] = ()
-    #: What makes the outcomes doubtful.
+    #: Findings that make the outcomes doubtful.
     doubts: tuple[Finding, ...] = ()
-    #: What plugins measured, and what has to be said about it.
+    #: Metrics of plugins, and complaints about them.
     measured: Mapping[str, MetricValue] = field(default_factory=dict)
     complaints: tuple[str, ...] = ()
-    #: Platform, Python and packages that it ran with.
+    #: Platform, Python and packages of the run.
     surroundings: str = ""
-    #: In a shard: every test that pytest found, before any selection; and what was left out, by the function that did.
+    #: In a shard: every test that pytest collected before any selection; and dropped tests, by the dropping function.
     collected: tuple[str, ...] = ()
     left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -80,7 +80,7 @@ class Criterion(Value):
 
 
 class LeftOut(Value):
-    """A line of a Markdown file that looks like a criterion, and is not taken for one."""
+    """A line of a Markdown file that looks like a criterion, but does not count as one."""
 
     line: int
     text: str
@@ -91,13 +91,13 @@ class Criteria(Value):
 
     count: int = 1
     listed: tuple[Criterion, ...] = ()
-    #: The file that they stand in, relative to the root.
+    #: Their file, relative to the root.
     file: str = ""
     left_out: tuple[LeftOut, ...] = ()
 
     @property
     def are_given(self) -> bool:
-        """Whether there are any: without, one new test is asked for, as always."""
+        """Whether there are any: without criteria, one new test is required."""
         return bool(self.listed) or self.count != 1
 
     @property
@@ -106,11 +106,11 @@ class Criteria(Value):
 
 
 class Links(Value):
-    """What the session shows about tests and criteria."""
+    """The links between tests and criteria in a session."""
 
     #: Ids of criteria by test.
     criteria: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    #: What a test checks, as a hash: tests that share it are copies of each other.
+    #: A hash of the checks of a test: tests with the same hash are copies of each other.
     likeness: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -121,23 +121,23 @@ class Traced(Value):
 
 
 class Sources(Value):
-    """The files of the project as the run left them."""
+    """The files of the project after the run."""
 
     tree: str
     #: The ids of their contents.
     files: Mapping[str, str] = field(default_factory=dict)
     #: Contents of imported files that git does not show: they are part of the tree.
     beside: Mapping[str, str] = field(default_factory=dict)
-    #: Files that changed while the run went on.
+    #: Files that changed during the run.
     changed: tuple[str, ...] = ()
-    #: Files that changed since the last run that failed; None if that is not known.
+    #: Files that changed since the last failed run; None if that is not known.
     changed_since: tuple[str, ...] | None = None
-    #: Files that changed between the green runs before and this one.
+    #: Files that changed between the previous green runs and this one.
     changed_since_green: tuple[str, ...] = ()
 
 
 class RunRecord(Value):
-    """One session and what was found around it: everything that a run's end is judged from."""
+    """One session and the state of the project after it: the complete input for evaluating a run."""
 
     run: str
     root: str
@@ -146,27 +146,27 @@ class RunRecord(Value):
     inventory: Inventory
     audit: Audit
     criteria: Criteria = field(default_factory=Criteria)
-    #: Which tests stand for which criteria.
+    #: The tests that cover each criterion.
     links: Links = field(default_factory=Links)
-    #: What gives the tests their meaning; compared with the freeze, or frozen.
+    #: The meaning of the tests; compared with the freeze, or frozen.
     meaning: Meaning = field(default_factory=Meaning)
-    #: In the first phase: tests of the baseline that the sources do not have any more.
+    #: In the first phase: tests of the baseline that are no longer in the sources.
     missing_since: tuple[str, ...] = ()
-    #: What RED has changed of what older tests use.
+    #: Changes in RED to code and data that older tests use.
     weakened: tuple[Finding, ...] = ()
-    #: What is not as another task of the same root froze it.
+    #: Differences from tests that another task of the same root froze.
     altered_elsewhere: tuple[Finding, ...] = ()
-    #: Modules that a structural red missed, and the files they are found in now.
+    #: Modules that were missing in RED, and their files now.
     resolved: Mapping[str, str] = field(default_factory=dict)
-    #: What providers measured beside the tests.
+    #: Metrics of providers other than the tests.
     evidence: Measured = field(default_factory=Measured)
-    #: What is to be said of the run's start.
+    #: Warnings and notes from the start of the run.
     start_warnings: tuple[str, ...] = ()
     start_notes: tuple[str, ...] = ()
 
     @property
     def measured(self) -> Mapping[str, MetricValue]:
-        """What plugins and providers measured beside the tests; a provider wins."""
+        """Metrics of plugins and providers; a provider takes precedence."""
         return {**self.session.measured, **self.evidence.metrics}
 
     @property
@@ -179,30 +179,30 @@ class RunRecord(Value):
 
 
 class JudgedRun(Value):
-    """A run that has ended, with its outcomes judged: what it measured is made from this."""
+    """A run that has ended, with classified outcomes: the basis of its metrics."""
 
     at: str
     run: OpenRun
     phase: Phase
     record: RunRecord
     past: References
-    #: The task before the run's end; back in the first phase, if the run leads there; and what leads there.
+    #: The task before the run's end; in the first phase, if the run rewinds; and the events of the rewind.
     state: State
     events: tuple[Event, ...]
     audit: Audit
-    #: Tests that stand elsewhere than they did at the freeze, or at the cycle's beginning: old bare ids with new ones.
+    #: Tests that were moved since the freeze, or since the cycle began: old bare ids with new ones.
     moves: Mapping[str, str]
     kind: Kind
     #: Why it is not a complete run.
     why: str
     outcomes: Judgement
     green: Green
-    #: Green runs in a row, with this one.
+    #: Consecutive green runs, including this one.
     streak: int
     #: None for a run that does not count.
     iteration: int | None
     traced: Traced
-    #: It was to go back to the first phase, and no test of the step fails there: the task stays where it is.
+    #: It should have returned to the first phase, but no test of the step fails there: the task stays where it is.
     stays: bool
 
     @property
@@ -215,13 +215,13 @@ class JudgedRun(Value):
 
     @property
     def target_files(self) -> tuple[str, ...]:
-        """The files with the tests that this cycle is about."""
+        """The files with the targets of this cycle."""
         return tuple(sorted({split_id(test_id)[0] for test_id in self.outcomes.targets}))
 
 
-# --- which known tests did not run, and why: not selected, or no longer there
+# --- known tests that did not run, and why: not selected, or no longer there
 
-#: Bare names of the tests that a file's source defines; None if the file is gone.
+#: Bare names of the tests in a file's source; None if the file is gone.
 NamesIn = Callable[[str], Collection[str] | None]
 
 
@@ -230,14 +230,14 @@ class Audit(Value, kw_only=False):
     unselected: tuple[str, ...]
     #: Known, and no longer in the sources.
     missing: tuple[str, ...]
-    #: Those that came after the freeze: they may go again.
+    #: Added after the freeze: they may be removed again.
     passing_by: tuple[str, ...] = ()
 
 
 def audit_selection(known: Inventory, session: Document, names_in: NamesIn, ran: Inventory) -> Audit:
-    """Tell the known tests that did not run apart.
+    """Classify the known tests that did not run.
 
-    :param ran: the inventory of the outcomes. Of a file that it has as it is known, every test is there.
+    :param ran: the inventory of the outcomes. All tests of a file that is unchanged in it exist.
     """
     here, outcomes = ran.files, session.outcomes
     whole = here.keys() - session.narrowed_files if session.sees_whole_files else frozenset()
@@ -254,9 +254,9 @@ def audit_selection(known: Inventory, session: Document, names_in: NamesIn, ran:
         for name in absent:
             test_id, bare = join_id(path, name), bare_name(name)
             if not name and any(each.startswith(f"{path}::") for each in outcomes):
-                continue  # the file stood for tests that only an import shows, such as inherited ones: they are there
+                continue  # the file represented tests that only an import shows, such as inherited ones: they exist
             if name == bare and bare in with_parameters:
-                continue  # counted from source while its module could not be imported: its sets are what is known
+                continue  # counted from the source while its module could not be imported: now its parameters are known
             if outcomes.get(join_id(path, bare)) is Bucket.UNCOLLECTABLE or outcomes.get(path) is Bucket.UNCOLLECTABLE:
                 continue  # its module can't be imported now: counted there, as failing
             if test_id in session.deselected:
@@ -277,6 +277,6 @@ def _names_with_parameters(path: str, known: Iterable[str], outcomes: Outcomes) 
 def _is_gone(name: str, names: Collection[str], bodies: Mapping[str, str], *, was_whole: bool) -> bool:
     bare = bare_name(name)
     if bare in names:
-        # The function is there. A parameter set of it is gone if pytest looked at the whole file and did not make it.
+        # The function exists. Its parameter set is gone if pytest collected the whole file without it.
         return name != bare and was_whole
     return bare in bodies or was_whole

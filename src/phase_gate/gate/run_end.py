@@ -1,7 +1,7 @@
-"""The end of a run in one step: what its outcomes mean, what it measured, its verdict, and the events that record it.
+"""The end of a run in one step: its classified outcomes, its metrics, its verdict, and the events that record it.
 
-Pure: it takes values and returns values. The shell has gathered before; it stores what it is handed, and writes the
-events that come back.
+Pure: it takes values and returns values. The caller gathers the input, stores the documents, and writes the returned
+events.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Workflow
 from phase_gate.workflow.names import run_command
 
-#: Failing tests whose message is stored with a run.
+#: Maximum number of failing tests whose message is stored with a run.
 _MESSAGES_KEPT = 50
 
 
 class RunEnd(Value):
-    """A run that was judged, before anything of it is written."""
+    """An evaluated run, before anything is written."""
 
     kind: Kind
-    #: The run's phase and the task after its events.
+    #: The run's phase, and the task after its events.
     case: Case
     events: tuple[Event, ...]
     #: None for a void or nested run.
     evaluation: Evaluation | None = None
     is_green: bool = False
-    #: Green runs in a row, with this one; and None for a run that does not count.
+    #: Consecutive green runs, including this one; and the iteration, None for a run that does not count.
     streak: int = 0
     iteration: int | None = None
 
@@ -61,12 +61,12 @@ def judge_run(
     before: State | None = None,
     remembered: Remembered = NOTHING_REMEMBERED,
 ) -> RunEnd:
-    """Return what a run means.
+    """Return the evaluated run.
 
-    :param keep: stores a document of a run that counts, and returns its digest; of `sources` it is told the paths.
-    :param answer: returns what Gate 2 says of a run that counts.
-    :param before: the task before the run began, if nothing else happened since: a void run changes nothing.
-    :param remembered: how things were when the run began, for a phase that it goes back to.
+    :param keep: stores a document of a run that counts, and returns its digest; for `sources`, it gets the paths.
+    :param answer: returns the reading of Gate 2 for a run that counts.
+    :param before: the task before the run began, if no other event happened since: a void run changes nothing.
+    :param remembered: references from the start of the run, for a phase that it returns to.
     """
     run = _compare(state, workflow, record, past, at=at, remembered=remembered)
     reading = ABSENT if run.iteration is None else answer(run)
@@ -92,7 +92,7 @@ def judge_run(
     )
 
 
-# --- what kind of run it was, what its outcomes mean, and whether it counts
+# --- the kind of the run, its classified outcomes, and whether it counts
 
 
 def _compare(
@@ -105,7 +105,7 @@ def _compare(
     in_first_phase = phase.scope == "targets"
     goes_back = run.rewinds and state.phase != phase.name
     if goes_back and past.frozen is not None:
-        # This very run takes the freeze back: RED is about what changed since, from now on.
+        # This run itself withdraws the freeze: from now on, RED is about the changes since.
         past = replace(past, withdrawn=past.frozen.inventory)
     before = past
     moves: Mapping[str, str] = {}
@@ -127,7 +127,7 @@ def _compare(
     kind, why = _classify(record, run, audit, _moved_on(state, run))
     stays = goes_back and kind is Kind.COMPLETE and not outcomes.failing & outcomes.targets
     if stays:
-        # The user typed the wrong phase, or corrected a test that passes at once: in RED there would be no way on.
+        # The user typed the wrong phase, or corrected a test that passes at once: RED would be a dead end.
         kind = Kind.INCOMPLETE
         why = f"no test of this step fails, so the task stays in {state.phase} with its frozen tests"
     counts = kind is Kind.COMPLETE
@@ -136,7 +136,7 @@ def _compare(
         data = {"phase": phase.name, "how": "rewind", "first": True, "run": run.id}
         events = (Event(kind="phase-entered", data={**data, "remembered": dict(remembered.phase)}, at=at),)
         state = apply(state, events[0])
-    # An outcome that is not the test's own is no green, whatever it says; unless a person has let just that pass.
+    # Doubtful outcomes are never green, unless a person has waived exactly these findings.
     is_doubtful = any(not covered_by(waivers, each.guard, (each,), at=at) for each in session.doubts)
     green = Green.NOT_GREEN if session.internal_error or is_doubtful else outcomes.green
     return JudgedRun(
@@ -161,7 +161,7 @@ def _compare(
 
 
 def _may_have_moved(past: References, record: RunRecord) -> bool:
-    """Tell whether a test is not where it was: in most runs all are there."""
+    """Return whether a test is not at its old location: in most runs all are."""
     is_missing = bool(record.audit.missing or record.missing_since)
     return is_missing or past.withdrawn is not None or past.baseline is not None
 
@@ -185,13 +185,13 @@ def _trace(
 
 
 def _tell_missing(audit: Audit, past: References, moves: Mapping[str, str]) -> Audit:
-    """Tell the frozen tests that are gone from those that moved, and from those that only came and went."""
+    """Separate the frozen tests that are gone from those that moved, and from those that were only temporary."""
     missing = [test_id for test_id in audit.missing if bare_id(test_id) not in moves]
     if past.frozen is None or not missing:
         return Audit(audit.unselected, tuple(missing))
     frozen = frozenset(past.frozen.inventory.ids())
     kept = tuple(test_id for test_id in missing if test_id in frozen)
-    # A frozen test that stood there in between has not gone: it has moved on.
+    # A frozen test that was there temporarily is not gone: it has moved again.
     bodies = {body for file in past.frozen.inventory.files.values() for body in file.bodies.values()}
     others = (test_id for test_id in missing if test_id not in frozen)
     went = (test_id for test_id in others if past.known is None or past.known.body(test_id) not in bodies)
@@ -199,14 +199,14 @@ def _tell_missing(audit: Audit, past: References, moves: Mapping[str, str]) -> A
 
 
 def _moved_on(state: State, run: OpenRun) -> str:
-    """Say so if the task left the run's phase while it ran: its result speaks of what is past."""
+    """Return a reason if the task left the run's phase during the run: its result is outdated."""
     if run.nested or run.rewinds or state.phase == run.phase:
         return ""
     return f"the task moved on to {state.phase} while it ran"
 
 
 def _classify(record: RunRecord, run: OpenRun, audit: Audit, moved_on: str) -> tuple[Kind, str]:
-    """Return the first kind that fits, and why it is not a complete run."""
+    """Return the first kind that matches, and why it is not a complete run."""
     session = record.session
     buckets = odd_buckets(session.outcomes)
     skipped = buckets.count(Bucket.SKIPPED) + buckets.count(Bucket.SKIPPED_IF)
@@ -232,7 +232,7 @@ def _classify(record: RunRecord, run: OpenRun, audit: Audit, moved_on: str) -> t
 
 
 def excuse_skips(outcomes: Judgement, waivers: Iterable[Waiver], *, at: str) -> Judgement:
-    """Return the judgement with the new skips exempt, if a waiver in force covers every one of them."""
+    """Return the outcomes with the new skips exempt, if an active waiver covers all of them."""
     skipped = outcomes.newly_skipped
     if not skipped or not covered_by(waivers, NO_NEW_SKIPS, cap_findings(find_new_skips(outcomes)), at=at):
         return outcomes
@@ -253,14 +253,14 @@ def _judge(run: JudgedRun, seen: Measured, case: Case) -> Evaluation:
 
 
 def _stay(evaluation: Evaluation, state: State, workflow: Workflow) -> Evaluation:
-    """Say how to get on where a run was to go back to the first phase, and no test of the step fails there."""
+    """Return the next step for a run that should have returned to the first phase, but has no failing test there."""
     assert state.phase is not None, "it stays in some phase"
     last = state.evaluation
     guards = last.gate_1.guards if last is not None and last.subject.phase == state.phase else ()
     sent_back = next((guard.name for guard in guards if not guard.passes and guard.name in SENDS_BACK), None)
     if sent_back is None:
         return replace(evaluation, next_command=run_command(state.phase, state.task), next_hint="")
-    # That phase has sent the user here, and would do so again: only a person, or tests that fail, can end it.
+    # The current phase sent the user here, and would do so again: only a person, or failing tests, can end the loop.
     red = run_command(workflow.first.name, state.task)
     return replace(
         evaluation,
@@ -273,7 +273,7 @@ def _stay(evaluation: Evaluation, state: State, workflow: Workflow) -> Evaluatio
 
 
 def _see_run(run: JudgedRun, evaluation: Evaluation) -> RunSeen:
-    """Return what the breaker looks at."""
+    """Return the breaker's view of the run."""
     phase, record, outcomes = run.phase, run.record, run.outcomes
     tests = outcomes.failing | outcomes.too_early if phase.tests == "failing" else outcomes.failing
     unmet = {f"guard {guard.name}" for guard in evaluation.gate_1.guards if not guard.passes}
@@ -288,7 +288,7 @@ def _see_run(run: JudgedRun, evaluation: Evaluation) -> RunSeen:
     )
 
 
-# --- what is recorded of it
+# --- the data that is recorded
 
 
 def _end_data(run: JudgedRun, metrics: Mapping[str, MetricValue]) -> dict[str, Any]:
@@ -324,7 +324,7 @@ def _counted_data(run: JudgedRun, seen: Measured) -> dict[str, Any]:
 
 
 def _store(run: JudgedRun, keep: Callable[[str, Any], str]) -> dict[str, Any]:
-    """Store the documents that are too big for the ledger, and return their digests by the names that it has."""
+    """Store the documents that are too big for the ledger, and return their digests by their names in the ledger."""
     record, outcomes, session = run.record, run.outcomes, run.record.session
     tests = _known_tests(run)
     known = keep("inventory", tests)
@@ -335,7 +335,7 @@ def _store(run: JudgedRun, keep: Callable[[str, Any], str]) -> dict[str, Any]:
 
         documents["criteria"] = table_to_json(record.criteria, run.traced.rows, phase=run.phase.name)
     if outcomes.failing:
-        # How tests failed, for the report on what was tried; not all, if they are many.
+        # Failures for the report on attempts, up to a limit.
         shown = sorted(outcomes.failing)[:_MESSAGES_KEPT]
         documents["failures"] = {test_id: session.messages.get(test_id, "") for test_id in shown}
     if record.meaning.written:
@@ -344,7 +344,7 @@ def _store(run: JudgedRun, keep: Callable[[str, Any], str]) -> dict[str, Any]:
         documents["frozen"] = frozen_to_json(freeze(tests, record.meaning, find_weakened(run)), inventory=known)
     if run.in_first_phase:
         documents["targets"] = sorted(outcomes.targets)
-        # So that `explain` can show what changed. Only the files that this cycle is about.
+        # For `explain`, which shows the changes. Only the test files of this cycle.
         documents["sources"] = run.target_files
         documents["red"] = _red(run)
     return {
@@ -358,13 +358,13 @@ def _store(run: JudgedRun, keep: Callable[[str, Any], str]) -> dict[str, Any]:
 def _known_tests(run: JudgedRun) -> Inventory:
     """Return the tests that the task knows from now on."""
     inventory, frozen = run.record.inventory, run.past.frozen
-    # In the first phase the known set follows the sources. Then what was frozen has to stay; the rest comes and goes.
+    # In the first phase, the known tests follow the sources. Later, frozen tests have to stay; others may change.
     held = run.past.known if frozen is None else frozen.inventory
     return inventory if run.in_first_phase or held is None else merge_inventories(held, inventory)
 
 
 def _red(run: JudgedRun) -> dict[str, Any]:
-    """Return what has been red in this cycle."""
+    """Return the tests that have been red in this cycle."""
     accepted = {
         test_id: failure
         for test_id, failure in run.record.session.failures.items()

@@ -1,6 +1,6 @@
-"""Gate 2: the explicit answer, and whether it speaks of this iteration.
+"""Gate 2: the explicit answer, and whether it is for this iteration.
 
-Pure. A user or agent gives a signal on purpose; nothing here infers one.
+Pure. A user or agent gives a signal on purpose; it is never inferred.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from phase_gate.values import Literal, Value
 Given = Literal["done", "not-done", "blocked", "test-wrong"]
 Answer = Literal["absent", "done", "not-done", "blocked", "test-wrong", "malformed", "stale", "refused", "held"]
 
-#: Answers that ask for a person. They never open a gate, so they are taken at any time.
+#: Answers that call for a person. They never open a gate, so they are accepted at any time.
 CALLS = frozenset({"blocked", "test-wrong"})
 
-#: What each answer is called in a panel.
+#: The display text of each answer.
 SHOWN: dict[str, str] = {
     "absent": "absent",
     "done": "given",
@@ -28,7 +28,7 @@ SHOWN: dict[str, str] = {
 
 
 class Signal(Value):
-    """What the signal says, and which iteration it speaks of."""
+    """The content of a signal, and its iteration."""
 
     answer: Given
     reason: str = ""
@@ -39,14 +39,14 @@ class Signal(Value):
 
 
 class Reading(Value):
-    """What an evaluation finds at Gate 2."""
+    """The result of an evaluation at Gate 2."""
 
     answer: Answer = "absent"
     reason: str = ""
     by: str = ""
-    #: Why the answer does not count, where it does not.
+    #: Why the answer does not count, if it does not.
     problem: str = ""
-    #: The file that it stood in, if it stood in one: it is spent with it.
+    #: The identity of its file, if it came from one: the file is spent with it.
     file: str = ""
 
     @property
@@ -62,7 +62,7 @@ ABSENT = Reading()
 
 
 def read_signal(signal: Signal, *, phase: str, task: str, iteration: int) -> Reading:
-    """Return what the signal says to this very iteration; stale if it speaks of another one."""
+    """Return the answer for this iteration; stale if the signal is for another one."""
     expected: tuple[tuple[str, object, object], ...] = (
         ("phase", signal.phase, phase),
         ("task", signal.task, task),
@@ -74,13 +74,13 @@ def read_signal(signal: Signal, *, phase: str, task: str, iteration: int) -> Rea
                 answer="stale",
                 reason=signal.reason,
                 by=signal.by,
-                problem=f"it speaks of {name} {given}, this is {name} {wanted}",
+                problem=f"it is for {name} {given}, this is {name} {wanted}",
             )
     return Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
 
 
 def strictest(first: Reading, second: Reading) -> Reading:
-    """Return the one that counts where two were given at once: anything but done wins."""
+    """Return the reading that counts if two were given at once: any answer other than done takes precedence."""
     if first.answer == "absent":
         return second
     if second.answer == "absent" or first.answer != "done":

@@ -1,6 +1,6 @@
-"""Where a task stands right now: is its last verdict still valid?
+"""The current status of a task: is its last verdict still valid?
 
-Pure, and it only looks. `check`, `status` and the agents' hooks ask this; none of them counts or advances anything.
+Pure and read-only. `check`, `status` and the agents' hooks use it; none of them counts or advances anything.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Standing(Verdict):
-    #: The gate that was asked for is open: Gate 1 alone, or both.
+    #: The requested gate is open: Gate 1 alone, or both.
     is_open: bool = False
 
     @property
@@ -33,7 +33,7 @@ class Standing(Verdict):
 
     @property
     def document(self) -> dict[str, str]:
-        """What every command says of it in JSON."""
+        """The common part of the JSON output of all commands."""
         return {name: getattr(self, name) for name in fields(Verdict)}
 
     @property
@@ -44,7 +44,7 @@ class Standing(Verdict):
 
 
 class WayOn(Value, kw_only=False):
-    """What to type to have the present phase judged again, and whether that is a run of the tests."""
+    """The command that evaluates the current phase again, and whether it runs the tests."""
 
     command: str
     takes_run: bool = True
@@ -61,14 +61,14 @@ def assess(
     begin: str = "pytest --phase=red",
     way_on: Callable[[], WayOn] | None = None,
 ) -> Standing:
-    """Return whether the present phase's last verdict is valid now.
+    """Return whether the last verdict on the current phase is valid now.
 
-    :param tree: what the sources are now.
+    :param tree: the id of the current sources.
     :param at: the time: an open circuit cools down.
-    :param changed: the files that are not what the last run left, as far as that is known.
+    :param changed: the files that differ from those after the last run, as far as they are known.
     :param lost: open runs that will never end.
-    :param begin: what to type where nothing is recorded yet.
-    :param way_on: says how the present phase is judged again; by a run of it where that is left out.
+    :param begin: the command to type if nothing is recorded yet.
+    :param way_on: returns how to evaluate the current phase again; by default, a run in it.
     """
     if state.phase is None:
         return closed("unstarted", "no run is recorded yet", begin)
@@ -86,13 +86,13 @@ def assess(
         return closed("halted", reason, command, describe_decisions(state.task))
     evaluation = state.evaluation
     if evaluation is not None and is_person_called(state):
-        # Whatever the files are by now: it stands until something runs.
+        # Regardless of the current files: it is valid until the next run.
         return by_verdict(evaluation, gate_1_only=gate_1_only and tree == state.trees.last)
 
     behind = outdated(state, tree=tree, changed=changed, lost=lost, way_on=way_on)
     if behind is not None:
         return behind
-    assert evaluation is not None, "where there is none, that was said"
+    assert evaluation is not None, "outdated() reports a missing verdict"
     came = _came_after(state, evaluation)
     return _again(state, way_on, "stale", came) if came else by_verdict(evaluation, gate_1_only=gate_1_only)
 
@@ -105,22 +105,22 @@ def outdated(
     lost: tuple[str, ...] = (),
     way_on: Callable[[], WayOn] | None = None,
 ) -> Standing | None:
-    """Return why the last verdict does not speak of the present phase and files; None: it does, whatever it says.
+    """Return why the last verdict does not apply to the current phase and files; None if it does.
 
-    An open circuit hides it from `assess`, and it is so all the same. Parameters as there.
+    An open circuit hides this from `assess`, but it still applies. Same parameters as there.
     """
     evaluation = state.evaluation
 
     def again(status: Status, reason: str) -> Standing:
         return _again(state, way_on, status, reason)
 
-    # A nested one proves nothing either way, so it may be lost.
+    # A nested run proves nothing in any case, so it may be lost.
     gone = [run.id for run in state.open_runs if run.id in lost and not run.nested]
     if gone:
         return again("stale", f"run {gone[0][:8]} began and never ended")
     if any(not run.nested for run in state.open_runs):
         return Standing(is_open=False, status="running", reason="a run is in progress", next_hint="wait for it to end")
-    # The verdict may speak of an earlier entry into the phase: it was rewound, or entered again.
+    # The verdict may be from an earlier entry into the phase: it was rewound, or entered again.
     was_left = state.evaluation_is_stale and state.iteration == 0
     if evaluation is None or (not state.is_done and (was_left or evaluation.subject.phase != state.phase)):
         takes_run = way_on is None or way_on().takes_run
@@ -133,7 +133,7 @@ def outdated(
         return replace(standing, next_hint=_FILL) if is_empty else standing
     left = state.trees.last
     if evaluation.subject.run is None:
-        # It speaks of the code that the last green run tested, or of no code at all.
+        # It is about the code of the last green run, or about no code.
         left = state.trees.green if evaluation.metrics.get("code_as_tested") else tree
     if tree != left:
         return replace(again("stale", say_changed(changed)), next_hint=hint_at_outputs(changed))
@@ -149,8 +149,8 @@ def _again(state: State, way_on: Callable[[], WayOn] | None, status: Status, rea
 
 
 def _came_after(state: State, evaluation: Evaluation) -> str:
-    """Say what a person or an agent said after a verdict that kept the gate closed, so that it is to be judged."""
-    if evaluation.status == "halted":  # and the circuit is not open any more
+    """Return the decision that came after a verdict with a closed gate, so that it has to be evaluated."""
+    if evaluation.status == "halted":  # and the circuit is no longer open
         return "the circuit is half-open: the next complete run on changed files decides"
     if evaluation.status not in ("closed", "early"):
         return ""
@@ -161,24 +161,24 @@ def _came_after(state: State, evaluation: Evaluation) -> str:
 
 
 def is_person_called(state: State) -> bool:
-    """Tell whether the last verdict asks for a person, and nothing ran since."""
+    """Return whether the last verdict calls for a person, and nothing ran since."""
     return state.verdict_now is not None and state.verdict_now.status == "needs-person"
 
 
 def say_changed(changed: Sequence[str]) -> str:
-    """Return that the last verdict speaks of other files, and of which."""
+    """Return a sentence about the files that have changed since the last verdict."""
     names = name_first(changed)
     return "files have changed since the last run" + (f" ({names})" if names else "")
 
 
 def hint_at_outputs(changed: Sequence[str]) -> str:
-    """Return what to do where a tool writes one of these files; empty where all of them are code."""
+    """Return a hint in case a tool writes one of these files; empty if all of them are code."""
     data = next((path for path in changed if not path.endswith(".py")), None)
     return "" if data is None else f"if a tool writes {data}, name it in .gitignore"
 
 
 def _why_not_counted(state: State) -> str:
-    """Return what was wrong with the last run, if it was one of the present phase and did not count."""
+    """Return why the last run did not count, if it was in the current phase."""
     last = state.last_run
     if last is None or last.phase != state.phase or last.iteration is not None or not last.why:
         return ""
@@ -186,21 +186,21 @@ def _why_not_counted(state: State) -> str:
 
 
 def by_verdict(evaluation: Evaluation, *, gate_1_only: bool) -> Standing:
-    """Return what a verdict that still counts says."""
+    """Return the status from a verdict that is still valid."""
     is_open = evaluation.can_exit or (gate_1_only and evaluation.gate_1.is_open)
     said = {name: getattr(evaluation, name) for name in fields(Verdict)}
     return Standing(is_open=is_open, **said)
 
 
 def closed(status: Status, reason: str, command: str, hint: str = "") -> Standing:
-    """Return that the gate is closed, and what to type."""
+    """Return the status of a closed gate, with the command to type."""
     return Standing(is_open=False, status=status, reason=reason, next_command=command, next_hint=hint)
 
 
-# --- what a run's exit status becomes
+# --- the exit status of a run
 
 
-#: pytest's codes that only say that tests failed, or that modules could not be collected.
+#: pytest's exit codes for failed tests, or for modules that could not be collected.
 _TESTS_FAILED, _INTERRUPTED = 1, 2
 
 
@@ -214,9 +214,9 @@ def exit_status_for(
     has_collection_errors: bool = False,
     is_halted: bool = False,
 ) -> int:
-    """Return the status that the process ends with.
+    """Return the exit status of the process.
 
-    :param is_open: the gate that was asked for is open.
+    :param is_open: the requested gate is open.
     :param is_trusted: the run could be recorded.
     :param is_halted: the circuit is open.
     """

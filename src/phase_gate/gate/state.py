@@ -1,4 +1,4 @@
-"""The state of a task, and the events that it comes from: values only. `gate.events` says how they change it."""
+"""The state of a task, and its events: values only. `gate.events` has the effect of each event."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 else:
     Json = dict
 
-#: Bump it whenever the fold gives another document for the same events, or `gate.brief` leaves out other things.
+#: Increase it when the same events give a different document, or when `gate.brief` omits different values.
 SCHEMA = 19
 
 
 class Event(Value):
-    """One thing that happened."""
+    """One event in the history of a task."""
 
     kind: str
     data: Json
@@ -45,12 +45,12 @@ class OpenRun(Value):
     overlaps: bool = False
     #: A run in the first phase in the middle of a cycle: it rewinds if it turns out to be complete.
     rewinds: bool = False
-    #: Seconds after which other machines take it for lost.
+    #: Seconds after which other machines consider it lost.
     limit: float = 0.0
 
 
 class RunSummary(Value):
-    """The last run that ended, of whatever kind."""
+    """The last run that ended, of any kind."""
 
     id: str
     kind: str
@@ -61,18 +61,18 @@ class RunSummary(Value):
 
 
 class Measurement(Value):
-    """What the last complete run of this phase measured: a signal that comes later is judged with it."""
+    """The measurements of the last complete run of this phase: a later signal is evaluated with them."""
 
     run: str
     iteration: int
     tree: str
     measured: Measured
-    #: Seconds that the targets took; None where that was not recorded.
+    #: Duration of the targets in seconds; None if it was not recorded.
     targets_s: float | None = None
 
 
 class Fact(Value):
-    """Something that a person declared for this phase."""
+    """A fact that a person declared for this phase."""
 
     name: str
     value: MetricValue
@@ -86,36 +86,36 @@ class Snapshot(Value):
 
     inventory: str
     outcomes: str
-    #: Platform, Python and packages; empty where they were not recorded.
+    #: Platform, Python and packages; empty if they were not recorded.
     surroundings: str = ""
 
 
 class ProofRecord(Value):
-    """The last proof of the present phase, and what it speaks of."""
+    """The last proof of the current phase, and its subject."""
 
-    #: The files that it was made on, and the freeze whose tests it ran.
+    #: The files it was made with, and the freeze whose tests it ran.
     tree: str
     freeze: str | None
-    #: Object with all of it.
+    #: Object with the whole proof.
     object: str
     iteration: int
     metrics: Mapping[str, MetricValue]
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
-    #: Why nothing could be tried; empty if something was.
+    #: Why the experiment was not possible; empty if it was.
     problem: str = ""
 
 
 class Streak(Value):
-    """Complete green runs of the present phase, with no change in between."""
+    """Complete green runs of the current phase, without changes in between."""
 
     count: int = 0
-    #: The tree through which it holds; None once something changed in between.
+    #: The tree of the streak; None after a change.
     tree: str | None = None
 
 
 class Trees(Value):
-    """What runs left."""
+    """The trees after runs."""
 
     #: The last recorded run; None if that is not known.
     last: str | None = None
@@ -124,20 +124,20 @@ class Trees(Value):
 
 
 class Snapshots(Value):
-    """What the task knows of its tests."""
+    """The tests that the task knows."""
 
-    #: Object with the inventory that the task knows, from the last complete run that changed it.
+    #: Object with the known inventory, from the last complete run that changed it.
     known: str | None = None
-    #: What the cycle began with.
+    #: The start of the cycle.
     baseline: Snapshot | None = None
-    #: The first complete run of the cycle: skips and xfails that were there from the start.
+    #: The first complete run of the cycle: skips and xfails that existed from the start.
     first: Snapshot | None = None
     #: The last complete run: the next cycle's baseline.
     latest: Snapshot | None = None
 
 
 class Aim(Value):
-    """What the cycle is about."""
+    """The targets and criteria of the cycle."""
 
     #: Object with the ids of its tests, from the last complete run in the first phase.
     targets: str | None = None
@@ -145,58 +145,58 @@ class Aim(Value):
     recovered: tuple[str, ...] = ()
     #: Object with the criteria and their tests, from the last complete run.
     criteria: str | None = None
-    #: What was typed as --phase-criteria, with a path from the root: it applies until something else is.
+    #: The value of --phase-criteria, with a path from the root: it applies until a new one is typed.
     criteria_file: str = ""
 
 
 class Freeze(Value):
-    """The tests as they were in the first phase, which later phases may not change: objects by their digests."""
+    """The tests of the first phase, which later phases may not change: objects by their digests."""
 
-    #: What later phases compare with.
+    #: The reference for later phases.
     current: str | None = None
-    #: What this phase's exit would make of it.
+    #: The reference after this phase's exit.
     upcoming: str | None = None
-    #: What a rewind took back.
+    #: The freeze that a rewind withdrew.
     withdrawn: str | None = None
-    #: What the cycle before was held to.
+    #: The reference of the previous cycle.
     before: str | None = None
     #: The bodies that were red, and the modules that were missing.
     red_bodies: str | None = None
-    #: The texts of the files that the cycle is about, as they were in RED.
+    #: The texts of the cycle's test files in RED.
     red_sources: str | None = None
     #: The first phase has exited in this cycle.
     red_exited: bool = False
 
     @property
     def would_withdraw(self) -> str | None:
-        """The freeze that going back to the first phase takes back."""
-        # Without its exit nothing was red, so nothing in a later phase's freeze is done with.
+        """The freeze that a return to the first phase withdraws."""
+        # Without that exit no test was red, so no test in the freeze of a later phase is finished.
         return self.current if self.red_exited else self.withdrawn
 
 
 class Overrides(Value):
-    """What people decided against the evidence in this cycle."""
+    """Decisions of people against the evidence in this cycle."""
 
     waivers: tuple[Waiver, ...] = ()
     others: tuple[Json, ...] = ()
-    #: What the configuration said when the cycle began.
+    #: The value of the setting when the cycle began.
     allow_non_interactive: bool = False
 
 
 class Memory(Value):
-    """How things were: objects by the names of those who compare with them."""
+    """Remembered references: objects by the names of the providers that compare with them."""
 
-    #: When the cycle, and the phase, began.
+    #: At the start of the cycle, and of the phase.
     cycle: Mapping[str, str] = field(default_factory=dict)
     phase: Mapping[str, str] = field(default_factory=dict)
-    #: As the last complete run of the phase left it.
+    #: After the last complete run of the phase.
     run: Mapping[str, str] = field(default_factory=dict)
-    #: When the phase ended: what the next one begins with, however much later its first run is.
+    #: At the end of the phase: the start of the next one, even if its first run is much later.
     exit: Mapping[str, str] = field(default_factory=dict)
 
 
 class LastClaim(Value):
-    """The last claim, as far as rules speak of it."""
+    """The last claim, as far as rules use it."""
 
     iteration: int
     indicators: int
@@ -205,12 +205,12 @@ class LastClaim(Value):
     confidence_needed: int
     claimed_done: bool
     met_both: bool
-    #: What settings or a person let pass of it.
+    #: Leniency by settings or a person.
     leniency: tuple[str, ...] = ()
 
     @property
     def values(self) -> dict[str, MetricValue]:
-        """What it gave, by the names of metrics."""
+        """Its values, by the names of metrics."""
         return {
             "indicators": self.indicators,
             "indicators_needed": self.threshold,
@@ -222,13 +222,13 @@ class LastClaim(Value):
 
 
 class Claims(Value):
-    """What was claimed in the present phase."""
+    """The claims in the current phase."""
 
     last: LastClaim | None = None
-    #: Iterations with a claim that had little behind it, and done signals in a row.
+    #: Iterations with a claim that had little evidence, and consecutive done signals.
     low: int = 0
     done: int = 0
-    #: The iterations in which each was counted last, and one in which a blocked claim was.
+    #: The iterations in which each was last counted, and the one of the last blocked claim.
     low_in: int | None = None
     done_in: int | None = None
     blocked_in: int | None = None
@@ -238,14 +238,14 @@ class State(Value):
     task: str = "default"
     workflow: str = ""
     cycle: int = 0
-    #: The folder of an open cycle was gone when this cycle began.
+    #: The folder of an open cycle had been removed when this cycle began.
     vanished: bool = False
     phase: str | None = None
     visited: tuple[str, ...] = ()
     iteration: int = 0
     exited: bool = False
     forced: bool = False
-    #: Why the task is stuck; empty: it is not.
+    #: Why the task is stuck; empty if it is not.
     stuck: str = ""
     streak: Streak = Streak()
     trees: Trees = Trees()
@@ -263,24 +263,24 @@ class State(Value):
     outputs: str | None = None
     #: Files that runs have imported and that the tree does not show; their contents are part of it.
     beside: tuple[str, ...] = ()
-    #: Files that options of runs name as their reports; folders end with a slash. They are no part of the tree.
+    #: Files that options of runs name as their reports; folders end with a slash. They are not part of the tree.
     reports: tuple[str, ...] = ()
     signals_premature: int = 0
-    #: The signal file that was read, refused or taken back last: it is never read again, should it still lie there.
+    #: The signal file that was last read, refused or withdrawn: it is never read again, even if it still exists.
     spent_signal: str | None = None
     overrides: Overrides = Overrides()
-    #: Object with the rules that the last run was judged by.
+    #: Object with the rules of the last run.
     rules: str | None = None
     memory: Memory = Memory()
     breaker: Breaker = Breaker()
     claims: Claims = Claims()
     proof: ProofRecord | None = None
-    #: What features own of the task, by the names of `gate.parts`; most tasks have none.
+    #: Shares of the state that features own, by the names of `gate.parts`; most tasks have none.
     parts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def verdict_now(self) -> Evaluation | None:
-        """The verdict on the present phase, as long as nothing ran or was entered after it."""
+        """The verdict on the current phase, until anything runs or is entered after it."""
         evaluation = None if self.evaluation_is_stale else self.evaluation
         return evaluation if evaluation is not None and evaluation.subject.phase == self.phase else None
 
@@ -307,14 +307,14 @@ class State(Value):
 NEW_STATE = State()
 
 
-# --- what `state.json` shows of a task: where it stands, its last run and its verdict, for people
+# --- the content of `state.json`: the position of a task, its last run and its verdict, for people
 
-#: What is told of the last complete run.
+#: The shown metrics of the last complete run.
 _TOTALS = ("tests_total", "tests_passing", "tests_failing", "tests_skipped", "suite_total", "duration_s")
 
 
 def show_state(state: State) -> dict[str, Any]:
-    """Return the task's position, streak, last run and verdict; what is not there is left out."""
+    """Return the task's position, streak, last run and verdict; missing values are omitted."""
     shown: dict[str, Any] = {
         "task": state.task,
         "workflow": state.workflow,
@@ -360,7 +360,7 @@ def _show_last_run(state: State) -> dict[str, Any]:
 
 
 def _show_verdict(evaluation: Evaluation) -> dict[str, Any]:
-    """Return what a verdict says, and what keeps Gate 1 closed."""
+    """Return the verdict, and the reasons why Gate 1 is closed."""
     gate_1 = evaluation.gate_1
     unmet = [] if gate_1.is_open else [clause.text for clause in gate_1.clauses if not clause.met]
     unmet += [guard.name for guard in gate_1.guards if not guard.met]
@@ -383,12 +383,12 @@ def state_to_json(state: State) -> dict[str, Any]:
 
 
 def state_from_json(document: Json) -> State:
-    """Return the state that `state_to_json` wrote. Raises KeyError, TypeError or ValueError on anything else."""
+    """Return the state that `state_to_json` wrote. Raises KeyError, TypeError or ValueError for any other document."""
     return _with_parts(from_json(State, document))
 
 
 def _with_parts(state: State) -> State:
-    """Return the state with its parts read: only the table knows what they are."""
+    """Return the state with its parts decoded: only the table has their types."""
     if not state.parts:
         return state
     return replace(state, parts={name: load_part(name).read(row) for name, row in state.parts.items()})

@@ -1,6 +1,6 @@
-"""The stuck report: what a person has to know to help where the breaker halted the work.
+"""The stuck report: the facts that a person needs to help after the breaker halted the work.
 
-Pure. From the runs of the present phase entry: what fails now, what was tried, what it looks like, what to decide.
+Pure. Made from the runs since the phase was entered: current failures, attempts, likely causes, and decisions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from phase_gate.gate.verdict import breaker_command, waive_command
 from phase_gate.values import Value, field
 from phase_gate.workflow.names import of_task
 
-#: Failing tests, and causes, that a report names.
+#: Maximum number of failing tests, and of causes, in a report.
 _NAMED, _CAUSES = 10, 3
 
 
@@ -26,9 +26,9 @@ class Tried(Value):
     iteration: int
     failing: int
     passing: int
-    #: Files that changed since the run before; None if that is not known.
+    #: Files that changed since the previous run; None if that is not known.
     changed: tuple[str, ...] | None = None
-    #: Failing tests with what they said.
+    #: Failing tests with their messages.
     failures: Mapping[str, str] = field(default_factory=dict)
     guards: tuple[str, ...] = ()
 
@@ -46,7 +46,7 @@ class StuckReport(Value):
 
     task: str
     phase: str
-    #: Of the circuit: where it stands, why, and since when.
+    #: The circuit: its status, the reason, and since when.
     state: str
     reason: str
     since: str
@@ -61,7 +61,7 @@ class StuckReport(Value):
 def describe_stuck(task: str, phase: str, breaker: Breaker, tried: Sequence[Tried], *, back: str = "") -> StuckReport:
     """Return the report on a phase from its runs, oldest first.
 
-    :param back: what to type to go back to where tests are written; empty where the workflow has no such phase.
+    :param back: the command to return to the phase where tests are written; empty if the workflow has no such phase.
     """
     last = tried[-1] if tried else None
     return StuckReport(
@@ -80,7 +80,7 @@ def describe_stuck(task: str, phase: str, breaker: Breaker, tried: Sequence[Trie
 
 
 def _find_causes(tried: Sequence[Tried]) -> tuple[Cause, ...]:
-    """Return the errors that stay, the most stubborn first."""
+    """Return the recurring errors, the most frequent first."""
     runs: Counter[str] = Counter()
     tests: dict[str, set[str]] = {}
     for each in tried:

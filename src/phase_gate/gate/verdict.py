@@ -1,7 +1,7 @@
-"""The verdict of one iteration as a value, kept as it is in state and ledger; and the ways out of a closed gate.
+"""The verdict of one iteration as a value, stored unchanged in state and ledger; and the ways out of a closed gate.
 
-Pure. Code asks the word; the sentences are for people only. Commands are for the task's own workflow: none of them
-names a phase that it does not have.
+Pure. Code uses the status; the sentences are for people only. Commands fit the task's own workflow: they never name a
+phase that it does not have.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 else:
     Json = dict
 
-#: Of the evaluation as JSON.
+#: Version of the evaluation as JSON.
 SCHEMA = 1
 
 PREMATURE = "Exit signal set but Gate 1 not satisfied"
@@ -56,8 +56,8 @@ _LEADS: Mapping[str, str] = {
 }
 
 
-#: What stands behind the command that gives the signal: people should say why.
-SAY_WHY = '--reason "..." says why'
+#: The hint after the signal command: a signal should have a reason.
+SAY_WHY = '--reason "..." adds a reason'
 
 
 def show_verdict(status: str, reason: str) -> str:
@@ -65,15 +65,15 @@ def show_verdict(status: str, reason: str) -> str:
     return f"{_LEADS.get(status, '')}{reason}"
 
 
-#: Where the same command alone would be refused once more: the hint says what changes something, and comes first.
+#: Statuses in which the same command alone would be refused again: the hint names the change to make, and comes first.
 HINT_FIRST = frozenset({"void", "closed", "early", "needs-person"})
 
 
 def show_next(command: str, hint: str, status: str = "") -> str:
     """Return the next step in one line.
 
-    :param status: of the verdict that it follows from; without one the line can be copied as a whole: what follows #
-        is a comment to a shell.
+    :param status: of the verdict that it follows from; without one, the line can be copied as a whole, because a shell
+        treats the text after # as a comment.
     """
     if not command or not hint:
         return command or hint
@@ -81,13 +81,13 @@ def show_next(command: str, hint: str, status: str = "") -> str:
 
 
 class Verdict(Value, kw_only=False):
-    """Where a task stands, why, and what follows: of an iteration, or of a look."""
+    """The status of a task, the reason, and the next step: from an iteration, or from a later check."""
 
     status: Status
     reason: str
-    #: Something that can be typed as it stands, or empty.
+    #: A command that can be typed unchanged, or empty.
     next_command: str = ""
-    #: A sentence for people, or empty: what to do first, or instead; where the gate is open, what the command is for.
+    #: A sentence for people, or empty: what to do first, or instead; if the gate is open, the purpose of the command.
     next_hint: str = ""
 
     @property
@@ -102,7 +102,7 @@ class Verdict(Value, kw_only=False):
 
 
 class Subject(Value):
-    """What an evaluation speaks of. `iteration` is None for a run that did not count."""
+    """The subject of an evaluation. `iteration` is None for a run that did not count."""
 
     task: str
     cycle: int
@@ -121,7 +121,7 @@ class GuardResult(Value):
     name: str
     met: bool | None = True
     detail: str = ""
-    #: What to do, and what else there is.
+    #: What to do, and the alternatives.
     remedy: str = ""
     waived: bool = False
 
@@ -134,15 +134,15 @@ class Gate1Result(Value):
     is_open: bool
     name: str
     condition: str
-    #: Of the names in the condition, as far as they are known.
+    #: Values of the names in the condition, as far as they are known.
     values: Mapping[str, MetricValue]
     guards: tuple[GuardResult, ...] = ()
     replaced: bool = False
 
     @property
     def clauses(self) -> tuple[Clause, ...]:
-        """What each clause of the condition says: worked out where it is shown, and kept nowhere."""
-        # Here, not above: most that read a verdict ask for no clause.
+        """The result of each clause of the condition: computed for display, and not stored."""
+        # Here, not above: most readers of a verdict need no clause.
         from phase_gate.workflow.conditions import stored_condition
 
         return stored_condition(self.condition).evaluate(self.values).clauses
@@ -152,7 +152,7 @@ Source = Literal["declared", "measured"]
 
 
 class FactSource(Value):
-    """Where the value of a fact comes from: it was declared or measured."""
+    """The source of a fact's value: declared or measured."""
 
     name: str
     value: MetricValue
@@ -167,14 +167,14 @@ class FactSource(Value):
 
 
 class Evaluation(Verdict):
-    """The verdict of one iteration, with everything that a renderer needs."""
+    """The verdict of one iteration, with all data for a renderer."""
 
     subject: Subject
     gate_1: Gate1Result
     gate_2: Reading = Reading()
-    #: What it was made from, with the facts that were declared.
+    #: The measurements it was made from, with the declared facts.
     measured: Measured = Measured()
-    #: What the verdict itself has to say beside that.
+    #: Additional notes of the verdict itself.
     remarks: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     facts: tuple[FactSource, ...] = ()
@@ -246,7 +246,7 @@ def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-#: What the breaker's document has under our own names.
+#: The fields of the breaker's document, with our own names.
 _COUNTED = ("no_progress", "same_error", "exit_blocked", "infrastructure", "reason")
 
 
@@ -260,38 +260,38 @@ def _opened(gate: Gate1Result | Reading, is_open: bool) -> dict[str, Any]:
 
 
 def who_of(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return who said each fact, from an evaluation's document."""
+    """Return the source of each fact, from an evaluation's document."""
     return {row["name"]: FactSource(**row).who for row in document.get("facts", ())}
 
 
 # --- ways out of a closed gate
 
-#: Tests, or what gives them their meaning, are not as they were frozen: failing anew, they are taken as they are.
+#: Frozen tests or their meaning have changed: if they fail again in RED, they are accepted with the changes.
 UNDONE = frozenset({"tests-kept", "tests-unchanged", "rules-unchanged"})
 _MAY_GO_BACK = UNDONE | {"targets-proven"}
-#: Only the phase that sees tests fail can mend it.
+#: Only the phase that sees tests fail can fix it.
 _HAS_TO_GO_BACK = "red-was-seen"
 #: Guards that send the user back to the phase in which tests fail.
 SENDS_BACK = _MAY_GO_BACK | {_HAS_TO_GO_BACK}
-#: Only a run can mend it, in a phase without tests, too.
+#: Only a run can fix it, even in a phase without tests.
 _TAKES_RUN = frozenset({"code-as-tested", "fix-tested"})
-#: A run that does not count is followed by another one, even if a person lets it pass.
+#: A run that does not count requires another one, even if a person waives the guard.
 _NEVER_WAIVED = "complete-run"
 
 
 def way_to(phase: Phase, task: str) -> str:
-    """Return what to type to enter a phase, or to have it judged: a run, or a look where it needs no tests."""
+    """Return the command that enters or evaluates a phase: a run, or a check if it needs no tests."""
     return step_command(phase.name, task, takes_run=phase.tests != "none")
 
 
 def way_to_begin(workflow: Workflow, task: str) -> str:
-    """Return what to type to begin a cycle: only a pipeline begins without a run."""
+    """Return the command that begins a cycle: only a pipeline begins without a run."""
     takes_run = workflow.first.tests != "none" or workflow.pipeline is None
     return step_command(workflow.first.name, task, takes_run=takes_run)
 
 
 def way_back(workflow: Workflow, phase: Phase, task: str) -> str:
-    """Return what to type to go back to the phase that wants failing tests; nothing where none comes before."""
+    """Return the command that returns to the phase with failing tests; empty if there is no earlier one."""
     before = workflow.phases[: workflow.phases.index(phase)]
     red = next((each for each in reversed(before) if each.tests == "failing"), None)
     if red is None:
@@ -302,7 +302,7 @@ def way_back(workflow: Workflow, phase: Phase, task: str) -> str:
 
 
 def describe_decisions(task: str) -> str:
-    """Return what a person may decide while the circuit is open, with what to type."""
+    """Return the decisions of a person while the circuit is open, with their commands."""
     reset, skip = breaker_command("reset", task), breaker_command("skip", task)
     return f"a person may try once more: {reset}; or give the phase up: {skip}"
 
@@ -311,30 +311,30 @@ _Decision = Literal["reset", "skip"]
 
 
 def breaker_command(action: _Decision, task: str) -> str:
-    """Return what a person types while the circuit is open."""
+    """Return the command for a person while the circuit is open."""
     return of_task(f'phase-gate breaker {action} --reason "..." --by NAME', task)
 
 
 def waive_command(guard: str, task: str) -> str:
-    """Return what a person types to let a guard's present findings pass."""
+    """Return the command for a person to waive a guard's current findings."""
     return of_task(f'phase-gate waive {guard} --reason "..." --by NAME', task)
 
 
 def way_out_command(guard: str, workflow: Workflow, phase: Phase, task: str) -> str:
-    """Return what to type where a guard is not met; empty where something else has to be done first."""
+    """Return the command to type if a guard is not met; empty if something else has to be done first."""
     back = way_back(workflow, phase, task)
     if guard == _HAS_TO_GO_BACK and back:
         return back
     if guard in _TAKES_RUN:
         return run_command(phase.name, task)
-    # The same command alone would be refused once more: what changes something comes first.
+    # The same command alone would be refused again: the change to make comes first.
     return "" if guard in UNDONE else way_to(phase, task)
 
 
 def way_out(guard: str, remedy: str, workflow: Workflow, phase: Phase, task: str, *, has_findings: bool) -> str:
-    """Return what to do where a guard is not met, before its command or instead.
+    """Return what to do if a guard is not met, before its command or instead.
 
-    :param has_findings: it names something that a person could let pass.
+    :param has_findings: it has findings that a person could waive.
     """
     back = way_back(workflow, phase, task)
     ways = [remedy] if remedy else []
@@ -342,7 +342,7 @@ def way_out(guard: str, remedy: str, workflow: Workflow, phase: Phase, task: str
         ways = [f"{remedy}, then run: {way_to(phase, task)}"]
     if guard in _MAY_GO_BACK and back:
         ways.append(f"or go back: {back}")
-    # What a pipeline wants written is agreed on by its reviewers: no message offers to do without.
+    # The reviewers of a pipeline agree on its documents: no message offers to skip them.
     if has_findings and guard != _NEVER_WAIVED and (workflow.pipeline is None or phase.tests != "none"):
         ways.append(f"or waive it: {waive_command(guard, task)}")
     return "; ".join(ways)
