@@ -22,7 +22,7 @@ ARTIFACTS = tuple(each.pattern for each in SHIPPED.artifacts.values() if each.pa
 @pytest.mark.parametrize(
     ("pattern", "problem"),
     [
-        pytest.param("(", "no regular expression", id="no-expression"),
+        pytest.param("(", "not a regular expression", id="no-expression"),
         pytest.param("(a+)+$", "may not be repeated", id="a-repeat-of-repeats"),
         pytest.param("(a|a)*$", "may not be repeated", id="a-repeat-of-choices"),
         pytest.param("a*a*b", "too many ways", id="two-repeats"),

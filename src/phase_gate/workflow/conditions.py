@@ -1,7 +1,7 @@
-"""The condition language: a typed subset of CEL, with words.
+"""The condition language: a typed subset of CEL, with words for operators.
 
-Decides clause by clause whether given values meet a condition. It never runs code:
-there are no calls, no attributes and no arithmetic. Pure. `condition_text` parses.
+Evaluates a condition for given values, clause by clause. It never runs code: there are no calls, attributes or
+arithmetic. Pure. `condition_text` has the parser.
 
     condition   = conjunction { OR conjunction }
     conjunction = negation { AND negation }
@@ -11,13 +11,13 @@ there are no calls, no attributes and no arithmetic. Pure. `condition_text` pars
     operand     = name | literal
     literal     = integer | float | text | "true" | "false" | "null"
 
-- AND, OR and NOT may be written `&&`, `||` and `!`; words are read in any case. NOT takes the whole clause
-  that follows; `!` before a comparison needs parentheses. Space and line breaks mean nothing.
-- Text is quoted by '...' or "...", with the escapes `\\ \" \' \n \t`.
-- Three-valued: a name without a usable value makes its clause unknown, and so does a comparison of types that
-  can't be compared. NOT unknown is unknown; `false AND unknown` is false; `true OR unknown` is true.
-- Integers and floats compare with each other. A boolean is no number. Numbers and texts have an order, booleans
-  and null have none. Anything may be asked to be `== null` or `!= null`. `in` is a row of `==` joined by OR.
+- AND, OR and NOT may be written `&&`, `||` and `!`; words are case-insensitive. NOT applies to the whole clause after
+  it; `!` before a comparison needs parentheses. Spaces and line breaks are ignored.
+- Text is quoted with '...' or "...", with the escapes `\\ \" \' \n \t`.
+- Three-valued logic: a name without a usable value, or a comparison of incompatible types, makes a clause unknown.
+  NOT unknown is unknown; `false AND unknown` is false; `true OR unknown` is true.
+- Integers and floats can be compared with each other. A boolean is not a number. Numbers and texts are ordered;
+  booleans and null are not. Any value can be compared by `== null` or `!= null`. `in` means several `==` joined by OR.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from phase_gate.workflow.metrics import MetricType, MetricValue
 
-#: In bits: no float is larger, and Python refuses to print integers of thousands of digits.
+#: In bits, as for the largest float. Python refuses to print integers with thousands of digits.
 _MAX_INTEGER_BITS = 1024
-#: In characters: a longer text would push the rest of its line off the panel.
+#: In characters: longer texts would not fit in a line of the panel.
 _MAX_SHOWN_TEXT = 60
 
-#: What we call the types of values: as metrics do, and null.
+#: Names of the types of values: those of metrics, and null.
 _TYPE_NAMES: Mapping[type, str] = {int: "int", float: "number", bool: "bool", str: "text", type(None): "null"}
 _FAMILIES = {"int": "number"}
 _ORDERED = ("number", "text")
@@ -69,39 +69,39 @@ _COMPARE: Mapping[str, Callable[..., bool]] = {
 
 
 class Clause(Value):
-    """One comparison of a condition, evaluated."""
+    """The result of one comparison of a condition."""
 
-    #: Canonical text, with the NOTs right before it.
+    #: Canonical text, including the NOTs right before it.
     text: str
     #: None means unknown.
     met: bool | None
     #: The names with a usable value.
     values: Mapping[str, MetricValue]
-    #: The names without one.
+    #: The names without a usable value.
     unknown: tuple[str, ...]
-    #: For people: the names replaced by their values, or the value alone where the rest is literal.
+    #: For display: the names replaced by their values, or only the value if the clause has a single name.
     shown: str
-    #: The top-level conjunct around it, as a condition of its own; None where the clause is that conjunct.
+    #: The text of the top-level conjunct that contains it; None if the clause is that conjunct.
     group: str | None
-    #: Why it is unknown.
+    #: Why it is unknown; empty if it is known.
     problem: str = ""
 
 
 class Outcome(Value, kw_only=False):
-    """The result of a condition for given values; None means unknown, which opens no gate."""
+    """The result of a condition. `met` is None if it is unknown, which never opens a gate."""
 
     met: bool | None
     clauses: tuple[Clause, ...]
 
 
 class Condition(Value):
-    """A condition; two of them are equal if their canonical texts are. Made by `parse_condition`, or read back."""
+    """A condition, from `parse_condition` or `stored_condition`. Two are equal if their canonical texts are."""
 
-    #: Canonical, in one line; it parses to an equal condition.
+    #: The canonical text, in one line. It parses to an equal condition.
     text: str
     #: As written.
     source: str
-    #: With its places in the source; None for one that was stored: most of those are never asked.
+    #: The tree, with offsets in the source; None for a stored condition, which is parsed on demand.
     parsed: Node | None = None
 
     @property
@@ -122,7 +122,7 @@ class Condition(Value):
         return f"Condition({self.text!r})"
 
     def evaluate(self, values: Mapping[str, MetricValue]) -> Outcome:
-        """Return the outcome with every clause in it, the ones that no longer matter too."""
+        """Return the outcome with all clauses, including those that do not affect it."""
         clauses: list[Clause] = []
         tree = self.tree
         conjuncts = tree.parts if isinstance(tree, Group) and tree.word == "AND" else (tree,)
@@ -133,7 +133,7 @@ class Condition(Value):
         return Outcome(_combine(verdicts, decisive=False), tuple(clauses))
 
     def check_types(self, types: Mapping[str, MetricType]) -> None:
-        """Raise ConditionError for what can't be compared; all names are among `types`."""
+        """Raise ConditionError if incompatible types are compared. `types` has to contain all names."""
         for leaf in _leaves(self.tree):
             _check_leaf(leaf, types, self.source)
 
@@ -143,7 +143,7 @@ class Condition(Value):
 
 
 def parse_condition(source: str) -> Condition:
-    """Parse a condition. Raises ConditionError with the position of an error."""
+    """Return the condition that a text describes. Raises ConditionError with the place of a syntax error."""
     tree = parse_tree(source)
     text = render(tree)
     if len(text) > MAX_LENGTH:
@@ -175,11 +175,11 @@ def _names_in(leaf: Leaf) -> list[Operand]:
     return [operand for operand in (leaf.left, *leaf.right) if operand.name]
 
 
-# --- evaluating a condition
+# --- evaluation
 
 
 def _strip_negations(node: Node) -> tuple[Node, int]:
-    """Return what is below the NOTs in front, and how many of them there are."""
+    """Return the node without its leading NOTs, and their number."""
     count = 0
     while isinstance(node, Group) and node.word == "NOT":
         node, count = node.parts[0], count + 1
@@ -187,7 +187,7 @@ def _strip_negations(node: Node) -> tuple[Node, int]:
 
 
 def _judge(node: Node, values: Mapping[str, MetricValue], group: str | None, clauses: list[Clause]) -> bool | None:
-    """Return the verdict on a node, and append its clauses."""
+    """Return the verdict on a node, and append its clauses to `clauses`."""
     inner, negations = _strip_negations(node)
     if isinstance(inner, Leaf):
         clauses.append(_judge_clause(inner, negations, values, group))
@@ -197,7 +197,7 @@ def _judge(node: Node, values: Mapping[str, MetricValue], group: str | None, cla
 
 
 def _combine(verdicts: list[bool | None], *, decisive: bool) -> bool | None:
-    """Combine the verdicts: a single decisive one is enough, even if others are unknown."""
+    """Return the combined verdict. A single decisive one is enough, even if others are unknown."""
     if decisive in verdicts:
         return decisive
     return None if None in verdicts else not decisive
@@ -230,8 +230,8 @@ def _judge_clause(leaf: Leaf, negations: int, values: Mapping[str, MetricValue],
 
 
 def _find_fault(value: object) -> str:
-    """Return why a value can't be used, or nothing."""
-    # Exact types: a subclass may bring its own idea of equality.
+    """Return why a value can't be used; empty if it can."""
+    # Exact types only: a subclass may define its own equality.
     if type(value) not in _TYPE_NAMES:
         return f"has a value of type {type(value).__name__}, which a condition can't compare"
     if isinstance(value, float) and not isfinite(value):
@@ -242,7 +242,7 @@ def _find_fault(value: object) -> str:
 
 
 def _compare(leaf: Leaf, known: Mapping[str, MetricValue]) -> tuple[bool | None, str]:
-    """Return the verdict on a comparison whose names all have values, and why it is unknown."""
+    """Return the verdict on a comparison whose names all have values, and the reason if it is unknown."""
     left = known[leaf.left.name] if leaf.left.name else leaf.left.value
     left_type = _TYPE_NAMES[type(left)]
     if not leaf.operator:
@@ -270,11 +270,11 @@ def _show(leaf: Leaf, prefix: str, known: Mapping[str, MetricValue]) -> str:
     return show_operand(names[0]) if len(names) == 1 else prefix + render_leaf(leaf, show_operand)
 
 
-# --- which types may be compared, when a condition is loaded and when it is evaluated
+# --- type checks, used when a condition is loaded and when it is evaluated
 
 
 def _find_mismatch(left: str, sign: str, right: str) -> str:
-    """Return why values of two types can't be compared that way, or nothing."""
+    """Return why values of two types can't be compared with this operator; empty if they can."""
     family = _FAMILIES.get(left, left)
     is_same = family == _FAMILIES.get(right, right)
     has_order = is_same and family in _ORDERED
@@ -290,12 +290,12 @@ def _check_leaf(leaf: Leaf, types: Mapping[str, MetricType], source: str) -> Non
     text, start, left = render(leaf), leaf.left.offset, type_of(leaf.left)
     if not leaf.operator and left != "bool":
         example = '== "..."' if left == "text" else "> 0"
-        problem = f"{text} is {left}, not bool, and no condition by itself"
+        problem = f"{text} is {left}, not bool, and not a condition by itself"
         raise error_at(source, start, problem, f"compare it: {text} {example}")
     for operand in leaf.right:
         right = type_of(operand)
         if mismatch := _find_mismatch(left, leaf.operator, right):
-            # The name stays: its type is given, while the literal is what the writer can change.
+            # The remedy keeps the name, whose type is given: the user can change the literal.
             is_literal_first = operand.name and not leaf.left.name
             subject, kind = (operand, right) if is_literal_first else (leaf.left, left)
             raise error_at(source, start, f"{mismatch}: {text}", _find_partner(subject, _FAMILIES.get(kind, kind)))

@@ -1,6 +1,6 @@
-"""The metrics for conditions: one table, from which the reference is generated.
+"""The metrics that conditions may use, in one table. The reference page is generated from it.
 
-A metric that was not measured has no value: it is unknown, never zero and never true.
+A metric that was not measured has no value. It does not count as zero or true.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ Metrics = Mapping[str, MetricValue]
 
 
 class Metric(Value, kw_only=False):
-    """A name, its type, and its meaning in a sentence."""
+    """A metric's name, its type, and its meaning in one sentence."""
 
     name: str
     type: MetricType
     meaning: str
 
 
-#: What runs of the tests give.
+#: Metrics of test runs.
 _MEASURED = (
     Metric("tests_total", "int", "Tests in scope that count: passing, failing and newly skipped"),
     Metric("tests_passing", "int", "Tests in scope that passed"),
@@ -72,7 +72,7 @@ _MEASURED = (
     Metric("code_as_tested", "bool", "The files, without documents, are those of the last complete green run"),
     Metric("duration_s", "number", "Duration of the session in seconds"),
 )
-#: What a proof gives.
+#: Metrics of a proof.
 _PROVEN = (
     Metric("targets_proven", "int", "Targets that fail without the change and pass with it"),
     Metric("targets_disproven", "int", "Targets that pass without the change, or fail with it in a sandbox"),
@@ -84,7 +84,7 @@ _PROVEN = (
     Metric("proof_objections", "int", "Targets that close the gate; 0 before a proof is made"),
     Metric("proof_age", "int", "Iterations since the proof"),
 )
-#: What is compared with the beginning of a phase or a cycle.
+#: Metrics that compare with the beginning of a phase or a cycle.
 _COMPARED = (
     Metric("tree_clean", "bool", "Git has no uncommitted, staged or untracked files in this project"),
     Metric("files_changed", "int", "Files that changed since the phase began, committed or not"),
@@ -95,12 +95,12 @@ _COMPARED = (
     Metric("quality_delta", "int", "`quality_after` minus `quality_before`: positive is better"),
     Metric("improvements_found", "int", "Places in the code of this cycle that could be better"),
 )
-#: What is measured of the code that a cycle adds.
+#: Metrics of the code that a cycle adds.
 _NEW_CODE = (
     Metric("new_lines", "int", "New statements of this cycle; moved ones do not count"),
     Metric("new_lines_untested", "int", "New statements that did not run, according to coverage.py"),
 )
-#: What only a claim can give.
+#: Metrics of claims.
 _CLAIMED = (
     Metric("indicators", "int", "Signs of completion in the last claim"),
     Metric("indicators_needed", "int", "Signs that the claim needs"),
@@ -109,7 +109,7 @@ _CLAIMED = (
     Metric("claimed_done", "bool", "The last claim contains a done block, and nothing contradicts it"),
     Metric("claim_passed", "bool", "The last claim is done, with enough indicators and confidence"),
 )
-#: What documents and verify tasks give.
+#: Metrics of documents and verify tasks.
 _WRITTEN = (
     Metric("docs_generated", "int", "Documents that count and are new or changed in this cycle"),
     Metric("diagrams_total", "int", "Mermaid and PlantUML diagrams"),
@@ -125,7 +125,7 @@ _WRITTEN = (
     Metric("verify_tests", "int", "Tests that the verify command ran, if known"),
     Metric("files_unlisted", "int", "Changed files that the task does not list"),
 )
-#: What only a pipeline can give.
+#: Metrics of pipelines.
 _OF_PIPELINES = (
     Metric("artifacts_missing", "int", "Required artifacts that are missing, old or invalid"),
     Metric("artifacts_unapproved", "int", "Artifacts that changed after their approval"),
@@ -170,10 +170,10 @@ NEW_CODE_METRICS = _names(_NEW_CODE)
 CLAIM_METRICS = _names(_CLAIMED)
 PIPELINE_METRICS = _names(_OF_PIPELINES)
 
-#: Both, by their spellings.
+#: All alternative names, with the metric or condition that they mean.
 SPELLINGS: Mapping[str, str] = {**ALIASES, **ALIAS_CONDITIONS}
 
 
 def show_value(value: MetricValue) -> str:
-    """Return a value as written in a file."""
+    """Return a value in the syntax of configuration files."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,6 +1,6 @@
-"""The model of a workflow: phases in order, their gates, and what may follow what.
+"""The model of a workflow: phases in order, their gates, and their successors.
 
-Data only. `config` makes it from text; `gate.order` and `gate.judging` read it.
+Data only. `config` creates it from files; `gate.order` and `gate.judging` use it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Start = Literal["any", "first"]
 
 
 class Guard(Value):
-    """A named rule about the evidence itself: a condition over metrics, with a remedy."""
+    """A named rule about the evidence itself: a condition on metrics, with a remedy."""
 
     name: str = field(key="")
     condition: Condition
     remedy: str = field(prose=True)
-    #: The problem if it is not met, as a sentence; `{metric}` is replaced by a value.
+    #: The message if it is not met; `{metric}` is replaced by the metric's value.
     detail: str = field(default="", prose=True)
 
 
@@ -36,18 +36,18 @@ class Gate1(Value):
     condition: Condition
     guards: tuple[str, ...] = ()
     rationale: str = field(default="", prose=True)
-    #: True where a project's file took the workflow's condition out and put its own in: shown in every verdict.
+    #: Whether the project replaced the workflow's condition with its own, which every verdict shows.
     replaced: bool = field(default=False, key="")
 
 
 class Limits(Value):
-    """How often the circuit breaker lets something happen in a row; 0 switches it off."""
+    """How often something may happen in a row before the circuit breaker opens; 0 turns a limit off."""
 
     no_progress: int = field(default=5, minimum=0)
     same_error: int = field(default=5, minimum=0)
     #: Claims of completion that the exit gate blocked.
     exit_blocked: int = field(default=5, minimum=0)
-    #: Seconds after which an open circuit lets one run try.
+    #: Seconds after which an open circuit allows one trial run.
     cool_down: float = field(default=1800.0, minimum=0)
 
 
@@ -60,15 +60,15 @@ class Phase(Value):
     scope: Scope = "suite"
     may_end_cycle: bool = False
     breaker: Limits = field(default_factory=Limits)
-    #: Requirements in addition to the condition; None outside of pipelines.
+    #: Requirements in addition to its condition; None if there are none, as in every workflow that is not a pipeline.
     requires: Requires | None = None
-    #: Where a gate leads that fails: a done signal while Gate 1 is closed. Empty: nowhere, it only stays closed.
+    #: The phase to enter on a done signal while Gate 1 is closed; empty to stay in this phase.
     on_failure: str = ""
-    #: Whether a pending change request leads elsewhere than `next`.
+    #: Whether a pending change request leads to its own phase instead of `next`.
     routes: bool = False
-    #: Whether this is the phase that failures lead to; what follows it is the rewind that its record asks for.
+    #: Whether failures lead to this phase. Its root-cause record names the phase to return to.
     recovers: bool = False
-    #: What makes change requests by itself here: `drift`, or an artifact with findings.
+    #: Sources of automatic change requests in this phase: `drift`, or artifacts with findings.
     raises: tuple[str, ...] = ()
 
 
@@ -79,14 +79,14 @@ class Workflow(Value):
     #: Whether `--phase=FIRST` in the middle of a cycle rewinds.
     rewind_by_option: bool = True
     parameters: Mapping[str, MetricValue] = field(default_factory=dict)
-    #: What may be declared, with its type; measured names never.
+    #: Facts that a user may declare, with their types. Measured names are not allowed.
     facts: Mapping[str, MetricType] = field(default_factory=dict)
     #: Metrics that plugins measure, with their types.
     metrics: Mapping[str, MetricType] = field(default_factory=dict)
     guards: Mapping[str, Guard] = field(default_factory=dict)
-    #: What holds for all phases of a pipeline; None: this is none.
+    #: Rules for all phases of a pipeline; None if this is not a pipeline.
     pipeline: PipelineRules | None = None
-    #: SHA-256 of what was read, so that a change of the rules is seen.
+    #: SHA-256 of the rules, to detect changes.
     digest: str = ""
 
     @property
@@ -94,49 +94,49 @@ class Workflow(Value):
         return self.phases[0]
 
     def phase(self, name: str) -> Phase | None:
-        """Return the phase of that name, in any case; None if there is none."""
+        """Return the phase of that name, ignoring case; None if there is none."""
         wanted = name.upper()
         return next((phase for phase in self.phases if phase.name.upper() == wanted), None)
 
 
-# --- requirements of a pipeline phase in addition to its condition: artifacts, checks, consensus.
+# --- requirements of a pipeline's phases: artifacts, checks, consensus
 
 
-#: When an artifact has to be new: since the attempt that its phases belong to began, in every phase that asks, or since
-#: an earlier attempt only, so that one from before the pipeline counts in the first.
+#: When an artifact has to be new: since the current attempt began, in each phase that requires it, or (`anytime`) since
+#: an earlier attempt only, so that the first attempt accepts a file from before the pipeline.
 Made = Literal["attempt", "phase", "anytime"]
 
-#: Kinds of change that a request may be about, in the order of the routing map.
+#: Types of change requests, in the order of the routing table.
 CHANGE_TYPES = ("scope", "architecture", "dependency", "config", "requirement")
 
-#: The parameter with the budget of recoveries, and its default.
+#: The workflow parameter that limits recoveries, and its default.
 MAX_RECOVERIES, USUAL_RECOVERIES = "max_recoveries", 5
 
-#: Names changes of the code itself, in a phase that raises requests.
+#: In `raises`: changes to the code itself.
 DRIFT = "drift"
 
-#: Schemas of artifacts that we read ourselves.
+#: The built-in schemas of artifacts.
 SNAPSHOT, AUDIT, ROOT_CAUSE = "snapshot", "audit", "root-cause"
 
 
 class Artifact(Value):
-    """A file, or several, that a phase has to leave."""
+    """One or more files that a phase has to write."""
 
     name: str = field(key="")
-    #: A glob, from the root.
+    #: A glob, relative to the root.
     path: str = field(below_root="")
-    #: A schema that we publish: the file is JSON then.
+    #: A built-in schema, for JSON files; empty for none.
     schema: str = ""
-    #: A regular expression that has to be found in it.
+    #: A regular expression that the content has to match.
     pattern: str = field(default="", phrases=True)
-    #: A required line; case and markup do not matter.
+    #: A line that the content has to include, ignoring case and markup.
     line: str = field(default="", prose=True)
     min_words: int = field(default=1, minimum=1)
     made: Made = "attempt"
 
 
 class Consensus(Value):
-    """How much agreement there has to be, and on what; numbers, or names of parameters."""
+    """The artifacts that need agreement, and how much: numbers, or names of parameters."""
 
     on: tuple[str, ...]
     threshold: float | str = field(minimum=0)
@@ -148,7 +148,7 @@ class Requires(Value):
     #: Commands of the project, by their names under `evidence.commands`.
     checks: tuple[str, ...] = ()
     consensus: Consensus | None = None
-    #: Artifacts that have to be as they were when their consensus was reached.
+    #: Artifacts that must not change after consensus on them was reached.
     approved: tuple[str, ...] = ()
 
 
@@ -166,18 +166,18 @@ class Drift(Value):
 
 
 class PipelineRules(Value):
-    """The settings of a pipeline for all its phases."""
+    """The rules of a pipeline for all of its phases."""
 
     artifacts: Mapping[str, Artifact] = field(default_factory=dict, named=("an artifact", "-"))
-    #: Files that may not change while a cycle lasts.
+    #: Files that must not change during a cycle.
     constitution: tuple[str, ...] = field(default=(), below_root="")
-    #: Where a change request leads, by its type.
+    #: The phase that a change request leads to, by its type.
     routes: Mapping[str, str] = field(default_factory=dict)
     drift: Drift | None = None
 
 
 def settle(value: float | str, workflow: Workflow) -> float:
-    """Return a number: itself, or the value of a workflow's parameter."""
+    """Return the number, or the value of the workflow parameter of that name."""
     found = workflow.parameters[value] if isinstance(value, str) else value
     assert isinstance(found, int | float), "the file was checked"
     return found
@@ -187,7 +187,7 @@ class ArtifactChange(Value):
     """A project's changes to an artifact."""
 
     path: str | None = field(default=None, below_root="")
-    #: One takes the place of the other.
+    #: A new pattern removes the workflow's line, and a new line its pattern.
     pattern: str = field(default="", phrases=True)
     line: str = field(default="", prose=True)
     min_words: int | None = field(default=None, minimum=1)
@@ -198,11 +198,11 @@ class ArtifactChange(Value):
         return replace(artifact, path=self.path or artifact.path, min_words=words, **looks)
 
 
-# --- what a project lays over its workflow
+# --- a project's changes to its workflow
 
 
 class PhaseOverlay(Value):
-    """What a project does to one phase: one more condition (or another one), more guards."""
+    """A project's changes to a phase: an additional or replaced condition, more guards, other limits."""
 
     condition: Condition | None = None
     guards: tuple[str, ...] = ()
@@ -211,7 +211,7 @@ class PhaseOverlay(Value):
 
 
 class Overlay(Value):
-    """A project's changes to a workflow. Keys and texts from its file have a position."""
+    """A project's changes to a workflow. Keys and texts from its file have their places."""
 
     parameters: Mapping[str, MetricValue] = field(default_factory=dict)
     metrics: Mapping[str, MetricType] = field(default_factory=dict, named=("a metric", "_"))
@@ -219,5 +219,5 @@ class Overlay(Value):
     phases: Mapping[str, PhaseOverlay] = field(default_factory=dict)
     #: Changes to artifacts of a pipeline, by name.
     artifacts: Mapping[str, ArtifactChange] = field(default_factory=dict)
-    #: Other files that may not change while a pipeline runs; None: the workflow's.
+    #: Files that must not change during a pipeline; None for those of the workflow.
     constitution: tuple[str, ...] | None = field(default=None, below_root="")

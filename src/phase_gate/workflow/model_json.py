@@ -1,7 +1,7 @@
-"""A workflow as JSON, and back: the rules that a run was judged by are stored with it. And what of it decides.
+"""Convert a workflow to JSON and back, and return the rules in it that affect verdicts.
 
-Pure. So a signal that comes later is judged by the same rules, guards of conftest plugins included, and no command
-has to read YAML for it.
+Pure. Each run is stored with its rules. A later signal is judged by the same rules, including guards of conftest
+plugins, without reading YAML.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# Here, not where it is defined: the model does not import the language of conditions.
+# Registered here, because the model does not import the condition language.
 stand_as_text(Condition, lambda condition: condition.text, stored_condition)
 
 
@@ -28,18 +28,18 @@ def workflow_to_json(workflow: Workflow) -> dict[str, Any]:
 
 
 def workflow_from_json(document: Mapping[str, Any]) -> Workflow:
-    """Return the workflow that `workflow_to_json` wrote. Raises TypeError or ValueError on anything else."""
+    """Return a workflow from the output of `workflow_to_json`. Raises TypeError or ValueError on other documents."""
     return from_json(Workflow, document)
 
 
-# --- which parts decide: they may not change in the middle of a cycle, prose may. One document for the digest and for
-# the settings that are frozen, so that everything the digest covers can be named.
+# --- rules that affect verdicts: unlike prose, they must not change during a cycle. The digest and the frozen settings
+# use the same document, so that a message can name every rule that the digest covers.
 
 
 def decisive_rules(workflow: Workflow) -> dict[str, Any]:
-    """Return everything that decides, as a document. What is as usual is left out: a new kind of rule changes none."""
+    """Return all rules that affect verdicts. Default values are left out, so new kinds of rules don't change it."""
     named = {name for phase in workflow.phases for name in phase.gate_1.guards}
-    # A required check decides by its command, which is compared for itself: that it has one now changes no rule.
+    # The metric of a required check is left out: its command is compared separately, and adding one changes no rule.
     checked = {f"{name}_ok" for phase in workflow.phases for name in requires_of(phase).checks}
     document = to_json(
         replace(
@@ -52,13 +52,13 @@ def decisive_rules(workflow: Workflow) -> dict[str, Any]:
     )
     for phase in document["phases"]:
         del phase["gate_1"]["name"]
-    # Only those in use: an additional guard of a newer version changes no rule.
+    # Only guards in use: a new guard in a newer version changes no rule.
     guards = {name: guard.condition.text for name, guard in workflow.guards.items() if name in named}
     return {**document, "guards": guards}
 
 
 def digest_rules(workflow: Workflow) -> str:
-    """Return a hash of what decides; prose may change in the middle of a cycle, rules may not."""
+    """Return a hash of the rules that affect verdicts."""
     canonical = dumps(decisive_rules(workflow), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return sha256(canonical.encode()).hexdigest()
 
@@ -68,7 +68,7 @@ def _without_prose(phase: Phase) -> Phase:
 
 
 def name_rules(workflow: Workflow) -> dict[str, str]:
-    """Return the same one by one, each under a name that people find in the file."""
+    """Return these rules one by one, each with its dotted name in the workflow file."""
     document = decisive_rules(workflow)
     phases = {phase.pop("name"): phase for phase in document["phases"]}
     return {"phases": ", ".join(phases), **dict(_flatten({**document, "phases": phases}))}

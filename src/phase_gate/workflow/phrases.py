@@ -1,8 +1,8 @@
-"""A project's patterns, searched in untrusted texts: the time grows in step with the text.
+"""Search untrusted texts for a project's patterns in linear time.
 
-Pure. `re` tries all ways to share a text among several repeats, which takes the square or the cube of its length. So a
-pattern is cut into pieces at each `.*`, which are looked for one after the other; any other repeat takes so many
-characters at most; and a piece that could be tried in too many ways at one place is refused where it is read.
+Pure. `re` tries all ways to divide a text among several repeats, which takes quadratic or cubic time. To avoid that, a
+pattern is split into pieces at each `.*`, and the pieces are searched one after the other. Other repeats are bounded,
+and a pattern is refused if one of its pieces can match in too many ways at one position.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from phase_gate.values import Value
 
 #: More than any phrase needs.
 MAX_LENGTH = 200
-#: Characters that one repeat matches, except `.*`: more than between two words of a phrase.
+#: The maximum of every repeat except `.*`: more than the gap between two words of a phrase.
 MAX_REPEAT = 100
-#: In which a piece may match at one place: ten alternatives and a repeat, or two repeats of a few characters.
+#: Ways in which a piece may match at one position: enough for ten alternatives and a repeat, or two short repeats.
 MAX_WAYS = 2000
 
 _FLAGS = re.compile(r"\(\?([aims]+)\)")
@@ -35,17 +35,17 @@ class Span(Value, kw_only=False):
 
 
 def check_pattern(pattern: str) -> None:
-    """Raise PatternError for one that is no expression, or that could take for ever."""
+    """Raise PatternError for an invalid pattern, or one that could take too long."""
     compile_phrase(pattern)
 
 
 class Phrase(Value):
-    """A pattern, ready for use."""
+    """A compiled pattern."""
 
     ways: tuple[Way, ...]
 
     def spans(self, text: str) -> Iterator[Span]:
-        """Yield where it is found, from the beginning on, none within another."""
+        """Yield all matches from left to right, without overlaps."""
         place = 0
         while place <= len(text) and (found := self.search(text, place)) is not None:
             yield found
@@ -57,12 +57,12 @@ class Phrase(Value):
 
 
 class Way(Value):
-    """One of the alternatives of a pattern: pieces with `.*` between them."""
+    """One alternative of a pattern: pieces with `.*` between them."""
 
     pieces: tuple[re.Pattern[str], ...]
-    #: The least number of characters between a piece and the one before it; 0 for the first.
+    #: The minimum number of characters between each piece and the next one.
     gaps: tuple[int, ...]
-    #: Whether the gap between two pieces may include a line end.
+    #: Whether the text between two pieces may contain line ends.
     crosses_lines: bool
 
     def search(self, text: str, place: int) -> Span | None:
@@ -75,14 +75,14 @@ class Way(Value):
             end = self._find_others(text, found.end(), limit)
             if end is not None:
                 return Span(found.start(), end)
-            # What does not follow here follows no later beginning in this line, either.
+            # If the other pieces do not follow here, they do not follow a later match in this line either.
             if limit >= len(text):
                 return None
             place = limit + 1
         return None
 
     def _find_others(self, text: str, place: int, limit: int) -> int | None:
-        """Return where the rest ends: each piece as early as it can be, the last one as late."""
+        """Return the end of the other pieces: each one as early as possible, the last one as late as possible."""
         *middle, last = zip(self.pieces[1:], self.gaps, strict=True)
         for piece, gap in middle:
             found = piece.search(text, place + gap, limit)
@@ -100,10 +100,10 @@ class Way(Value):
 
 @cache
 def compile_phrase(pattern: str, *, flags: str = "", before: str = "") -> Phrase:
-    """Return the pattern for use. Raises PatternError for one that can't be used.
+    """Compile a pattern. Raises PatternError if it can't be used.
 
-    :param flags: letters of flags in addition to the pattern's own.
-    :param before: an expression that has to match in front of it, and takes no room.
+    :param flags: letters of flags, in addition to the pattern's own.
+    :param before: a zero-width expression that has to match before the pattern.
     """
     if len(pattern) > MAX_LENGTH:
         raise PatternError(f"it is longer than {MAX_LENGTH} characters")
@@ -113,7 +113,7 @@ def compile_phrase(pattern: str, *, flags: str = "", before: str = "") -> Phrase
             pattern, flags = pattern[own.end() :], flags + own[1]
         return Phrase(ways=tuple(_make_way(*way, before=before, flags=flags) for way in _cut(pattern)))
     except (re.error, OverflowError, RecursionError) as error:
-        raise PatternError(f"it is no regular expression: {error}") from None
+        raise PatternError(f"it is not a regular expression: {error}") from None
 
 
 def _make_way(pieces: list[str], gaps: list[int], *, before: str, flags: str) -> Way:
@@ -127,16 +127,16 @@ def _make_way(pieces: list[str], gaps: list[int], *, before: str, flags: str) ->
     )
 
 
-#: A character, a set of characters or the start of a group; how often it occurs; lazy or possessive.
+#: A character, a set or the start of a group; its repeat; lazy (`?`) or possessive (`+`).
 _TOKEN = re.compile(
     r"(\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]|\(\?:|.)(?:([*+?]|\{[0-9]{1,9}\}|\{[0-9]{0,9},[0-9]{0,9}\})([?+]?))?", re.S
 )
 
 
 def _cut(pattern: str) -> list[tuple[list[str], list[int]]]:
-    """Return the alternatives of a valid pattern, each as its pieces and gaps; repeats in the pieces are bounded."""
+    """Return the alternatives of a valid pattern, each as its pieces and gaps. Repeats in the pieces are bounded."""
     found: list[tuple[list[str], list[int]]] = [([""], [])]
-    #: For each open group, and the piece around them: ways of the alternatives before, and of the present one.
+    #: For the piece and each open group: the ways of the previous alternatives, and of the current one.
     ways: list[list[int]] = [[0, 1]]
     for token in _TOKEN.finditer(pattern):
         atom, repeat, manner = token.groups("")
@@ -159,7 +159,7 @@ def _cut(pattern: str) -> list[tuple[list[str], list[int]]]:
             ways[-1] = [sum(ways[-1]), 1]
         elif atom == ")":
             if repeat not in ("", "?"):
-                # It would repeat everything that is repeated or chosen inside.
+                # The ways inside the group would multiply with each repeat.
                 raise PatternError("a group may not be repeated")
             inner = sum(ways.pop()) + (repeat == "?")
             ways[-1][1] *= inner
@@ -170,13 +170,13 @@ def _cut(pattern: str) -> list[tuple[list[str], list[int]]]:
             ways[-1][1] *= high - low + 1
             text = f"{atom}{{{low},{high}}}{manner}"
         if sum(ways[-1]) > MAX_WAYS:
-            raise PatternError("it can be read in too many ways: have fewer repeats, or `.*` between them")
+            raise PatternError("it can match in too many ways: use fewer repeats, or `.*` between them")
         pieces[-1] += text
     return found
 
 
 def _bounds(repeat: str) -> tuple[int, int]:
-    """Return how often something occurs, at least and at most."""
+    """Return the minimum and the maximum of a repeat."""
     low, comma, high = repeat.strip("{}").partition(",")
     known = {"*": (0, MAX_REPEAT), "+": (1, MAX_REPEAT), "?": (0, 1)}.get(repeat)
     bounds = known or (int(low or 0), int(high) if high else MAX_REPEAT if comma else int(low))

@@ -1,7 +1,7 @@
-"""The settings of a project as values; without a file, the defaults.
+"""The settings of a project, with their defaults.
 
-Light on purpose: read-only commands need the defaults and never the parser. Further arguments of `field` are for
-`config.reading`, which reads the file.
+Fast to import: read-only commands need the defaults, but not the parser. The options of a field other than its default
+are for the reader of the file, `config.reading`.
 """
 
 from __future__ import annotations
@@ -11,41 +11,41 @@ from collections.abc import Mapping
 from phase_gate.values import Literal, Value, as_dict, field
 from phase_gate.workflow.model import Overlay
 
-#: What the exit status of a run means: pytest's own, Gate 1, or both gates.
+#: The meaning of a run's exit status: pytest's own, Gate 1, or both gates.
 ExitMeaning = Literal["tests", "gate1", "dual"]
 
-#: What a proof may do to a gate.
+#: How a proof affects the gate.
 ProofMode = Literal["on", "required", "off"]
 
-#: How far an agent has to come before it may stop.
+#: What an agent has to finish before it may stop.
 Until = Literal["cycle", "phase"]
 
-#: Who gives the signal of Gate 2 in a drive: a person who is asked, or the agent.
+#: Who gives the signal of Gate 2 in a drive: the user, who is asked, or the agent.
 DriveSignal = Literal["ask", "agent"]
 
-#: Whether to write summaries for a CI system.
+#: Whether to report to the CI system.
 CiReports = Literal["auto", "off"]
 
 FILE_NAME = "phase-gate.yaml"
-#: The other file for settings, in the table `[tool.phase-gate]`.
+#: The alternative file for settings, in the table `[tool.phase-gate]`.
 PYPROJECT = "pyproject.toml"
 
 DEFAULT_WORKFLOW = "tdd"
 
-#: Seconds: a run's two writes take milliseconds, so a process that holds the lock for longer is stuck.
+#: In seconds. A run's two writes take milliseconds, so a process that holds the lock for longer is stuck.
 DEFAULT_LOCK_TIMEOUT = 10.0
 
-#: Hours: longer than almost any suite takes.
+#: In hours: longer than almost any suite takes.
 DEFAULT_RUN_LIMIT = 6.0
 
-#: Days: longer than most people look back at a cycle.
+#: In days: longer than most users need the objects of an earlier cycle.
 DEFAULT_KEEP_OBJECTS = 30.0
 
-#: Default names of documents, which are not part of the tested tree.
+#: Globs of documents, which are not part of the tested tree.
 DEFAULT_DOCS = ("*.md", "*.rst", "docs/**")
 
-#: Texts that are no documentation, though they look like documents: change notes, licences, instructions to tools,
-#: templates, and what tests read.
+#: Files that look like documents but are not documentation: change notes, licenses, instructions to tools, templates,
+#: and test data.
 DEFAULT_NO_DOCUMENTS = (
     *("CHANGELOG*", "CHANGES*", "HISTORY.*", "NEWS.*", "changelog.*", "changes.*", "release-notes*"),
     *("changelog/**", "changelog.d/**", "changes/**", "newsfragments/**"),
@@ -55,35 +55,35 @@ DEFAULT_NO_DOCUMENTS = (
     *("test/**", "tests/**", "**/test/**", "**/tests/**"),
 )
 
-#: Where decision records are kept, by adr-tools, MADR and those who do as they do.
+#: Folders of decision records, as adr-tools, MADR and similar tools use them.
 DEFAULT_DECISIONS = ("**/adr/**", "**/adrs/**", "**/decisions/**", "**/decision-records/**")
 
-#: Different words: less than three sentences is no more than a heading.
+#: Distinct words in a document: about three sentences. Shorter texts are little more than headings.
 DEFAULT_MINIMUM_WORDS = 20
 
-#: Seconds that each step of a verify task has, and those that a task may ask for at most.
+#: The time limit of each step of a verify task, in seconds, and the maximum that a task may set.
 DEFAULT_TIMEOUTS: Mapping[str, float] = {"executor": 300.0, "verify": 120.0, "review": 180.0}
 MAX_TIMEOUTS: Mapping[str, float] = {"executor": 900.0, "verify": 300.0, "review": 600.0}
-#: Seconds that all three have together.
+#: The time limit of all three steps together, in seconds.
 GATE_TIMEOUT = 1800.0
 
 
-#: Variables that no agent is ever given.
+#: Environment variables that agents never get.
 WITHHELD = ("PHASE_GATE_KEY", "PHASE_GATE_STORE*")
 
 
 class RunDefaults(Value):
-    """What options of `pytest --phase` are when the call leaves them out."""
+    """Defaults for the options of `pytest --phase`."""
 
     task: str | None = None
     exit: ExitMeaning = "gate1"
-    #: Whether further runs follow by themselves while the streak is short.
+    #: Whether to repeat green runs automatically until there are enough in a row.
     confirm: bool = False
     #: A number, or the path of a file with ids.
     criteria: int | str | None = field(default=None, minimum=1)
-    report: tuple[str, ...] = field(default=(), or_one=True, below_root="give --phase-report with the call")
+    report: tuple[str, ...] = field(default=(), or_one=True, below_root="use --phase-report on the command line")
     dir: str | None = field(default=None, below_root="name it with --phase-dir, --dir or PHASE_GATE_DIR")
-    #: Whether to tell the CI system that we run in: summary, outputs, annotations.
+    #: Whether to report to the current CI system: summary, outputs, annotations.
     ci: CiReports = "auto"
 
 
@@ -91,7 +91,7 @@ class EvidenceCommand(Value):
     """A command of the project whose exit code is evidence."""
 
     name: str = field(key="")
-    #: As written; split into words unless it is for a shell.
+    #: The command line as written. It is split into words unless a shell runs it.
     run: str
     timeout: float = field(default=120.0, minimum=0)
     shell: bool = False
@@ -102,26 +102,26 @@ class EvidenceCommand(Value):
 
     @property
     def text(self) -> str:
-        """In one line, for people."""
+        """The command in one line, for messages."""
         return " ".join(self.run.split())
 
     @property
     def rule(self) -> str:
-        """What may not change in the middle of a cycle; how long it may take, may."""
+        """The part that must not change during a cycle. The timeout may change."""
         return f"{self.text} (by a shell)" if self.shell else self.text
 
 
 class QualitySettings(Value):
-    """Which code is measured by ruff, with the project's settings of ruff."""
+    """Which code to check. Ruff and its settings determine the findings."""
 
     enabled: bool = True
-    #: Globs of the files to look at; none: all that are neither tests nor documents.
+    #: Globs of the files to check; empty for all files except tests and documents.
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
     @property
     def rule(self) -> str:
-        """In one line: it may not change in the middle of a cycle."""
+        """The settings in one line. They must not change during a cycle."""
         return ", ".join(f"{name}: {_show(value)}" for name, value in as_dict(self).items())
 
 
@@ -132,7 +132,7 @@ def _show(value: object) -> str:
 
 
 class EvidenceChecks(Value):
-    """Which measurements may be signs of completion."""
+    """Which measurements count as signs of completion."""
 
     tests: bool = True
     build: bool = False
@@ -147,45 +147,45 @@ class ExitGate(Value):
     indicator_threshold: int = field(default=2, minimum=1)
     require_explicit_signal: bool = True
     evidence_checks: EvidenceChecks = field(default_factory=EvidenceChecks)
-    #: None: the six of the source document.
+    #: None for the default patterns.
     patterns: tuple[str, ...] | None = field(default=None, phrases=True)
-    #: A file whose boxes are all ticked is a sign, too.
+    #: A file with checkboxes. If all are ticked, that is another sign.
     plan_file: str | None = None
-    #: Thresholds by kind of task.
+    #: Indicator thresholds by kind of task.
     thresholds: Mapping[str, int] = field(default_factory=dict, minimum=1)
-    #: Whether a claim may ask to leave the threshold out.
+    #: Whether a claim may override the threshold.
     honour_override: bool = False
-    #: Whether a claim may be taken for the signal of Gate 2.
+    #: Whether a claim may count as the signal of Gate 2.
     as_signal: bool = False
 
 
 class ConfidenceRules(Value):
     enabled: bool = True
-    #: From here on it is a confident completion; below `low` it is none at all.
+    #: A claim is confident from `threshold` points, and weak below `low`.
     threshold: int = field(default=70, minimum=1)
     low: int = field(default=50, minimum=0)
-    #: So many claims with little behind them, and a person is asked.
+    #: The number of weak claims after which a person is asked.
     repeated: int = field(default=3, minimum=1)
     keywords: tuple[str, ...] = field(default=("complete", "done", "finished", "all.*pass"), phrases=True)
-    #: Moved into the folder when its work is done.
+    #: A file that the agent moves into `done_folder` when its work is done.
     task_file: str | None = None
     done_folder: str = "done"
 
 
 class DocumentRules(Value):
-    """Which files are documents and decision records: globs, and the required length."""
+    """Globs of documents and decision records, and the minimum length of a document."""
 
-    #: None: the project's `docs`, as far as they are texts.
+    #: None for the text files among the project's `docs`.
     include: tuple[str, ...] | None = None
     exclude: tuple[str, ...] = DEFAULT_NO_DOCUMENTS
     minimum_words: int = field(default=DEFAULT_MINIMUM_WORDS, minimum=1)
     decisions: tuple[str, ...] = DEFAULT_DECISIONS
-    #: Seconds that PlantUML may take, for all diagrams together.
+    #: The time limit of PlantUML for all diagrams together, in seconds.
     timeout: float = field(default=120.0, minimum=0)
 
     @property
     def rules(self) -> dict[str, str]:
-        """What may not change in the middle of a cycle, where it is not as usual; how long it may take, may."""
+        """The settings that differ from their defaults and must not change during a cycle. The timeout may change."""
         usual = DocumentRules()
         return {
             name: ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
@@ -195,37 +195,37 @@ class DocumentRules(Value):
 
 
 class ProofSettings(Value):
-    """Whether a phase exits without an experiment, and how long that may take."""
+    """Whether a phase needs an experiment to exit, and its time limit."""
 
-    #: `on`: what it disproves closes the gate, what it can't try is shown; `required`: that closes it, too.
+    #: `on`: disproven targets close the gate, and unproven ones are shown; `required`: unproven ones close it, too.
     mode: ProofMode = "on"
     seconds: float = field(default=30.0, minimum=1)
-    #: A git revision to compare with where RED was never seen; empty: then there is no proof.
+    #: A git revision to compare with if RED was not seen in this cycle; empty for no proof then.
     base: str = ""
 
     @property
     def rule(self) -> str:
-        """What may not change in the middle of a cycle; how long it may take, may."""
+        """The part that must not change during a cycle. The time limit may change."""
         return f"{self.mode} {self.base}".rstrip()
 
 
 class AgentSettings(Value):
-    """Settings of the hooks for coding agents."""
+    """Settings for the hooks of coding agents."""
 
-    #: How far an agent has to come before it may stop.
+    #: What an agent has to finish before it may stop.
     until: Until = "cycle"
-    #: How often in a row the stop hook holds an agent up while nothing is run and no file changes.
+    #: How often in a row the stop hook blocks an agent while no test runs and no file changes.
     stop_blocks: int = field(default=3, minimum=1)
 
 
 class VerificationSettings(Value):
-    """Defaults for verify tasks."""
+    """Defaults for verify tasks, unless the command line or the task overrides them."""
 
     #: Seconds by step: executor, verify, review.
     timeouts: Mapping[str, float] = field(default_factory=dict, minimum=1)
-    #: Executor and reviewer are people: no time limit for them.
+    #: No time limits for executor and reviewer, for tasks that people do.
     untimed: bool = False
-    #: Where the state of all tasks is written for people, from the root; None: into the state folder.
+    #: The path of a readable summary of all tasks, relative to the root; None for a file in the state folder.
     state_file: str | None = field(default=None, below_root="")
 
 
@@ -239,55 +239,55 @@ class DriveBudget(Value):
 class DriveSettings(Value):
     """How an agent is driven through the workflow."""
 
-    #: The name of a client, or the words of a command line; none: the call has to give one.
+    #: The name of a client, or the words of a command line; empty if the command line of `drive` has to name one.
     agent: tuple[str, ...] = field(default=(), or_one=True)
-    #: Seconds that the agent has in one iteration, and that our own run of the tests has.
+    #: The time limits of the agent in one iteration, and of our own test run, in seconds.
     time_limit: float = field(default=20 * 60.0, span=True, minimum=1)
     test_time_limit: float = field(default=60 * 60.0, span=True, minimum=1)
     budget: DriveBudget = field(default_factory=DriveBudget)
     signal: DriveSignal = "ask"
-    #: A command that calls a person; `{reason}` is the reason.
+    #: The words of a command that notifies a person; `{reason}` is replaced by the reason.
     on_person_needed: tuple[str, ...] = field(default=(), or_one=True)
-    #: Names or globs of variables that the agent gets; None: all but our keys.
+    #: Names or globs of the environment variables that the agent gets; None for all except our keys.
     env: tuple[str, ...] | None = None
-    #: Further arguments of our own runs of pytest.
+    #: Additional arguments for our own runs of pytest.
     pytest: tuple[str, ...] = ()
-    #: A file with the goal, relative to the root.
+    #: A file that describes the goal, relative to the root.
     goal_file: str = field(default="", below_root="")
-    #: The phase whose exit ends the drive; empty: the end of the cycle.
+    #: The phase whose exit ends the drive; empty for the end of the cycle.
     until: str = ""
-    #: Iterations in a row in which the agent changes nothing, and the drive ends.
+    #: The number of iterations in a row without any change after which the drive ends.
     idle_limit: int = field(default=5, minimum=1)
-    #: Seconds to wait where a client is busy; twice as long each time in a row.
+    #: Seconds to wait if a client is busy, doubled each time in a row.
     retry_wait: float = field(default=30.0, span=True, minimum=0)
-    #: Who works on verify tasks, and who reviews them: each like `agent`, and never the same command.
+    #: The commands that work on verify tasks and review them, each like `agent`. They have to differ.
     executor: tuple[str, ...] = field(default=(), or_one=True)
     reviewer: tuple[str, ...] = field(default=(), or_one=True)
-    #: Commit a verify task when it is approved.
+    #: Whether to commit a verify task when it is approved.
     commit: bool = False
-    #: Who works in a pipeline, by role or phase, each like `agent`; and the commands that vote.
+    #: The commands that work in a pipeline, by role or phase, each like `agent`; and the commands that vote.
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict, or_one=True)
     voters: tuple[str, ...] = field(default=(), key="")
 
 
 class Configuration(Value):
-    """The content of the project's file; without a file, the defaults."""
+    """The settings of a project. A project without a file has the defaults."""
 
     workflow: str = DEFAULT_WORKFLOW
     run: RunDefaults = field(default_factory=RunDefaults)
     overlay: Overlay = field(default_factory=Overlay)
     #: Seconds to wait for another process's lock.
     lock_timeout: float = field(default=DEFAULT_LOCK_TIMEOUT, minimum=0)
-    #: Hours after which machines that share a store take a run for lost.
+    #: Hours after which machines that share a store consider a run lost.
     run_limit: float = field(default=DEFAULT_RUN_LIMIT, minimum=0)
-    #: Days after which stored objects that only earlier cycles name are removed; 0: never.
+    #: Days after which stored objects that only earlier cycles use are removed; 0 for never.
     keep_objects: float = field(default=DEFAULT_KEEP_OBJECTS, minimum=0)
     docs: tuple[str, ...] = DEFAULT_DOCS
     freeze: tuple[str, ...] = ()
-    #: What we run ourselves, for evidence.
+    #: Commands that we run for evidence.
     commands: tuple[EvidenceCommand, ...] = ()
     quality: QualitySettings = field(default_factory=QualitySettings)
-    #: Whether it is shown which new lines no test reaches.
+    #: Whether to show new lines that no test runs.
     new_code: bool = False
     documents: DocumentRules = field(default_factory=DocumentRules)
     allow_non_interactive: bool = False
@@ -297,5 +297,5 @@ class Configuration(Value):
     agents: AgentSettings = field(default_factory=AgentSettings)
     verification: VerificationSettings = field(default_factory=VerificationSettings)
     drive: DriveSettings = field(default_factory=DriveSettings)
-    #: The shared store that tasks are kept in, as `git:REMOTE#PROJECT` or `postgresql://...#PROJECT`; empty: none.
+    #: The shared store for tasks, as `git:REMOTE#PROJECT` or `postgresql://...#PROJECT`; empty for none.
     store: str = ""
