@@ -106,7 +106,7 @@ def test_a_drive_at_the_end_of_a_cycle_begins_the_next_one(track: Begin) -> None
 def test_done_while_tests_fail_is_blocked_and_told(track: Begin) -> None:
     driven = track("red-exited").plan(
         {"write": {"calc.py": WRONG}, "say": DONE},
-        {"say": DONE, "expect": ["you said that it is done: 1 test failed in the last complete run"]},
+        {"say": DONE, "expect": ["you claimed that it is done: 1 test failed in the last complete run"]},
     )
     rows = driven.rows("--iterations", "2", code=10)
     weighed = [row for row in rows if row["event"] == "claim-weighed"]

@@ -212,7 +212,7 @@ def test_without_a_person_a_stuck_pipeline_ends_with_12(crew: Crew) -> None:
 def test_a_person_guides_a_stuck_pipeline(crew: Crew) -> None:
     plan_stuck(crew)
     terminal = Terminal(crew.track.root)
-    terminal.answers("it has to be two", to="go on, and: ")
+    terminal.answers("it has to be two", to="continue, and: ")
     assert terminal.end() == 0, terminal.shown
     (said,) = [row for row in crew.track.events() if row["kind"] == "guidance"]
     assert said["reason"] == "it has to be two"

@@ -85,7 +85,7 @@ DONE_BECAUSE = "done, because: "
 def test_a_person_is_asked_and_answers(track: Begin, at_terminal: Opens) -> None:
     driven = track("red-exited").plan(
         {"write": {"calc.py": RIGHT}, "say": "working \x1b[31mred\n", "until": ".phase-gate/seen"},
-        {"expect": ["dev says that it is not done: more tests"]},
+        {"expect": ["dev signaled that it is not done: more tests"]},
     )
     terminal = at_terminal(driven.root, "--", *driven.agent)
     shown = terminal.read_until("working \\x1b[31mred")

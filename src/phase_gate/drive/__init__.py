@@ -1,4 +1,4 @@
-"""Drive an agent through a workflow: prompt, agent, our own run of the tests, verdict, until done, budget or a person.
+"""Drive agents through a workflow: prompt, agent, our own test run, verdict. Repeat until done, over budget or stuck.
 
-Starts processes, reads and writes the state through `decisions`; prints nothing. Begin with `loop`.
+Starts processes, and reads and writes the state through `decisions`. Prints nothing. Begin with `loop`.
 """

@@ -1,4 +1,4 @@
-"""Which program is the agent: a client by its name, or any command line; what it is given; who does which part."""
+"""The agent's program: a client by name, or any command line; its environment; the roles of several agents."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from phase_gate.values import Value, field, replace
 from phase_gate.workflow.model import AUDIT, Phase, Workflow, requires_of
 from phase_gate.workflow.settings import WITHHELD, DriveSettings
 
-#: What stands in a command line for the file with the prompt, and for the prompt itself.
+#: Placeholders in a command line for the prompt's file and for the prompt's text.
 FILE, TEXT = "{prompt}", "{text}"
 
-#: With what libpq gets into a database, beside the address itself.
+#: Variables with which libpq opens a database, in addition to the address.
 _OF_DATABASE = ("PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE", "PGSSLKEY", "PGSSLPASSWORD", "PGOAUTH*")
 
 
@@ -38,7 +38,7 @@ class Client(Value):
 
     @property
     def is_known(self) -> bool:
-        """It is a client that we know by its name, so its errors are read as it reports them."""
+        """Whether we know this client by name, and so the format of its error reports."""
         return self.name in AGENT_NAMES
 
     @property
@@ -46,15 +46,15 @@ class Client(Value):
         return not any(FILE in word or TEXT in word for word in self.words)
 
     def fill(self, prompt: Path) -> list[str]:
-        """Return the words with the prompt in its place."""
+        """Return the command line with its placeholders filled in."""
         text = prompt.read_text(encoding="utf-8") if any(TEXT in word for word in self.words) else ""
         return [word.replace(FILE, str(prompt)).replace(TEXT, text) for word in self.words]
 
 
 def find_client(words: Sequence[str], environment: Mapping[str, str], role: str = "agent") -> Client:
-    """Return the client. Raises UsageError where none is named, or its program is not there.
+    """Return the client. Raises UsageError if none is named, or its program is not installed.
 
-    :param words: the name of a client we know, a command line in one text, or its words.
+    :param words: the name of a known client, a command line in one string, or its words.
     """
     if not words:
         way = "phase-gate drive -- claude -p" if role == "agent" else f'phase-gate drive --{role} "..."'
@@ -82,22 +82,22 @@ def _split(text: str) -> list[str]:
     return words
 
 
-# --- what an agent is given of the user's environment
+# --- the agent's environment
 
 
 def choose_environment(project: Project, names: Sequence[str] | None = None) -> dict[str, str]:
-    """Return what an agent gets of the user's environment: never what gives access to the gate's record.
+    """Return the agent's environment: the user's, without anything that gives access to the gate's record.
 
-    :param names: what was chosen, as names or globs; None: all but what no agent is given.
+    :param names: selected variables, as names or globs; None: all that agents may have.
     """
     environment = project.environment
     address, _ = find_address(project.configuration.store, environment)
-    # Without a database these are what the user's own tests may need.
+    # Without a database, the user's own tests may need these variables.
     hidden = WITHHELD if address is None or address.kind != "postgresql" else (*WITHHELD, *_OF_DATABASE)
     wanted = [name for name in environment if names is None or _is_in(name, names)]
     chosen = {name: environment[name] for name in wanted if not _is_in(name, hidden)}
     if STORE_VARIABLE in environment:
-        # Without a word of it, a run of the agent's would change the folder's copy behind the store's back.
+        # Without this variable, a test run by the agent would change the folder's copy and bypass the store.
         chosen[STORE_VARIABLE] = "folder" if address is None else WITHHELD_STORE
     return chosen
 
@@ -107,36 +107,36 @@ def _is_in(name: str, patterns: Iterable[str]) -> bool:
 
 
 def mark_of(project: Project, work: str) -> str:
-    """Return what every process of a drive is known by: a later drive of the same work finds what a killed one left."""
+    """Return the mark of all processes of a drive, by which a later drive of the same work finds leftover processes."""
     return hashlib.sha256(os.fsencode(os.path.realpath(project.state_folder) + "\0" + work)).hexdigest()[:32]
 
 
 def with_mark(project: Project, mark: str) -> Project:
-    """Return the project with an environment that marks everything that is started in it."""
+    """Return the project with an environment that marks every process started in it."""
     marks = ":".join(filter(None, (project.environment.get(MARK), mark)))
     return replace(project, environment={**project.environment, MARK: marks})
 
 
-# --- who does which part: of a cycle, of a pipeline, of a list of verify tasks
+# --- the roles in a cycle, a pipeline, or a list of verify tasks
 
 
 class Roles(Value):
-    """The commands of a drive: one for all, or one for each role."""
+    """The commands of a drive: one for all roles, or one per role."""
 
-    #: By role or phase; what is missing is done by `usual`.
+    #: By role or phase. `usual` does the rest.
     clients: Mapping[str, Client] = field(default_factory=dict)
     usual: Client
     voters: tuple[tuple[str, Client], ...] = ()
 
     def choose(self, workflow: Workflow, phase: Phase) -> Client:
-        """Return who works in a phase."""
+        """Return the client that works in a phase."""
         if workflow.pipeline is None:
             return self.usual
         return self.clients.get(phase.name) or self.clients.get(role_of(workflow, phase)) or self.usual
 
 
 def find_team(settings: DriveSettings, environment: Mapping[str, str]) -> Roles:
-    """Return executor and reviewer. Raises UsageError where they are one and the same command."""
+    """Return executor and reviewer. Raises UsageError if both are the same command."""
     executor = find_client(settings.executor, environment, "executor")
     reviewer = find_client(settings.reviewer, environment, "reviewer")
     if executor.words == reviewer.words:
@@ -148,8 +148,10 @@ def find_team(settings: DriveSettings, environment: Mapping[str, str]) -> Roles:
 
 
 def role_of(workflow: Workflow, phase: Phase) -> str:
-    """Return whose phase it is: the debugger's in a recovery, the auditor's where something is decided about the work,
-    the implementer's where it is built or tested, else the planner's.
+    """Return the role that works in a phase.
+
+    The debugger in a recovery, the auditor in a phase that decides about the work, the implementer in a phase that
+    builds or tests it, else the planner.
     """
     if phase.recovers:
         return "debugger"
@@ -161,7 +163,7 @@ def role_of(workflow: Workflow, phase: Phase) -> str:
 
 
 def find_roles(settings: DriveSettings, workflow: Workflow, environment: Mapping[str, str]) -> Roles:
-    """Return the commands. Raises UsageError where one is missing, not there, or would vote on its own work."""
+    """Return the commands. Raises UsageError if one is missing, not installed, or would vote on its own work."""
     if workflow.pipeline is None or not (settings.roles or settings.voters):
         return Roles(usual=find_client(settings.agent, environment))
     clients = {name: find_client(words, environment) for name, words in settings.roles.items()}

@@ -1,6 +1,6 @@
-"""The one loop: let agents work, step by step, until the work is done, a person is needed, or the budget is spent.
+"""The main loop: let agents work, step by step, until the work is done, a person is needed, or the budget is spent.
 
-What is driven is a source of steps: the phases of a cycle or of a pipeline, or a list of verify tasks.
+A drive works on a source of steps: the phases of a cycle or of a pipeline, or a list of verify tasks.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from phase_gate.drive.step import Played, Session, Step, play
 from phase_gate.evidence.process.tree import hide_environment
 from phase_gate.project import Project
 
-#: Ends that a person is told of by the command of the project.
+#: Outcomes for which the project's command calls a person.
 _CALLS_PERSON = frozenset({Outcome.PERSON, Outcome.HALTED, Outcome.STUCK})
 
 
 class Source(Protocol):
-    """What a drive works on."""
+    """The work of a drive, as a source of steps."""
 
     def held(self) -> AbstractContextManager[None]:
-        """Hold what only one drive may work on, and record an error. Raises NotAllowedError where another one does."""
+        """Lock the work for this drive, and record errors. Raises NotAllowedError if another drive has the lock."""
 
     def begin(self) -> None:
-        """Record and tell that the drive begins, or goes on."""
+        """Record and report that the drive begins or continues."""
 
     def next(self) -> Step | Decision:
         """Return the next agent's turn, or how the drive ends."""
 
     def take(self, step: Step, played: Played) -> None:
-        """Judge and record what the agent left."""
+        """Judge the agent's work and record the result."""
 
 
 def drive(session: Session, source: Source) -> Decision:
     """Drive to the end.
 
-    Raises PhaseGateError where it may not begin, or where the state can't be trusted any more.
+    Raises PhaseGateError if the drive may not begin, or if the state can no longer be trusted.
     """
     hide_keys(session.project)
     with source.held(), session.interrupts:
@@ -60,6 +60,6 @@ def drive(session: Session, source: Source) -> Decision:
 
 
 def hide_keys(project: Project) -> None:
-    """Keep what no agent is given out of what an agent could read of our own process."""
+    """Remove variables that agents must not have from our own process, where an agent could read them."""
     if choose_environment(project) != project.environment:
         hide_environment()

@@ -1,6 +1,6 @@
-"""What a drive keeps of itself in the state of its task, how one ends, and what a report tells of it. Pure.
+"""The drive's part of a task's state, the outcomes of a drive, and its part of reports. Pure.
 
-Everything that `--resume` needs is here: settings, goal, iterations, seconds spent, and what was open when it died.
+Contains everything for `--resume`: settings, goal, iterations, seconds spent, and the iteration that was open.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from phase_gate.workflow.settings import DriveSettings
 
 
 class Outcome(StrEnum):
-    """How a drive ends, or that it goes on: the first that fits wins."""
+    """How a drive ends, or that it continues. The first that applies wins."""
 
     INTERRUPTED = "interrupted"
     HALTED = "halted"
@@ -43,11 +43,11 @@ EXIT_CODES: Mapping[Outcome, int] = {
 
 
 class Decision(Value):
-    """What follows from a turn, or how the drive ends."""
+    """What happens after a turn, or how the drive ends."""
 
     outcome: Outcome
     reason: str
-    #: What to type next, and what the last line tells beside it.
+    #: The next command, and more data for the last line.
     next_command: str = ""
     told: Mapping[str, Any] = field(default_factory=dict)
 
@@ -61,23 +61,23 @@ class Decision(Value):
 
 
 class Iteration(Value):
-    """An iteration, open or ended, as the ledger has it."""
+    """An iteration, open or ended, as recorded in the ledger."""
 
     number: int
     phase: str
-    #: When it began, while it is open.
+    #: When it began, if it is open.
     at: str = ""
     #: How the agent ended: `ended`, `timed-out`, `interrupted`, `not-started`, `waits`, or `lost` with its driver.
     how: str = ""
     code: int | None = None
-    #: Seconds of the agent, of our own run of the tests, and of waiting: for a client to be free, or for votes.
+    #: Seconds of the agent, of our own test run, and of waiting for a busy client or for votes.
     agent_seconds: float = 0.0
     suite_seconds: float = 0.0
     waited_seconds: float = 0.0
-    #: What was decided: a value of `Outcome`; and why.
+    #: The decision, a value of `Outcome`, and its reason.
     outcome: str = ""
     reason: str = ""
-    #: Whether it counts for the budget of iterations; and how many in a row have changed nothing with it.
+    #: Whether it counts toward the budget; and the number of iterations in a row without a change, up to this one.
     counts: bool = True
     idle: int = 0
 
@@ -86,18 +86,18 @@ class DriveState(Value):
     id: str
     at: str
     settings: DriveSettings
-    #: Object with what is to be built; None if that was not told.
+    #: The object with the goal; None if no goal was given.
     goal: str | None = None
-    #: The number of the last iteration, how many count, and the seconds of all: of agents, of tests, and in all.
+    #: The number of the last iteration, how many count, and total seconds: of agents, of tests, and of everything.
     number: int = 0
     counted: int = 0
     agent_seconds: float = 0.0
     suite_seconds: float = 0.0
     seconds: float = 0.0
-    #: Iterations in a row in which nothing changed.
+    #: Iterations in a row without a change.
     idle: int = 0
     open: Iteration | None = None
-    #: How it ended, a value of `Outcome`; empty while it goes on, or if it was killed.
+    #: How it ended, a value of `Outcome`; empty if it is running or was killed.
     outcome: str = ""
     reason: str = ""
 
@@ -106,7 +106,7 @@ class DriveState(Value):
         return self.outcome != Outcome.DONE
 
     def after(self, ended: Iteration) -> DriveState:
-        """Return the drive after one more iteration."""
+        """Return the drive after another iteration."""
         return replace(
             self,
             open=None,
@@ -119,13 +119,13 @@ class DriveState(Value):
 
 
 def find_drive(state: State) -> DriveState | None:
-    """Return the last drive of a task; None where it was never driven."""
+    """Return a task's last drive; None if it was never driven."""
     drive: DriveState | None = state.parts.get(DRIVE)
     return drive
 
 
 def require_drive(state: State) -> DriveState:
-    """Return the drive that goes on."""
+    """Return the current drive."""
     drive = find_drive(state)
     assert drive is not None, "it was started"
     return drive

@@ -1,4 +1,4 @@
-"""What a drive asks of people: the signal of Gate 2, guidance where it is stuck, what becomes of a verify task."""
+"""Questions to people: the signal of Gate 2, guidance for a stuck pipeline, the decision about a verify task."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from phase_gate.tasks.pipeline_steps import resume_with_guidance
 from phase_gate.tasks.rules import escalate
 from phase_gate.tasks.steps import KINDS, resume_task, skip_task
 
-#: Seconds that calling a person may take, and bytes of its output that are kept.
+#: The time limit in seconds for the command that calls a person, and how many bytes of its output are kept.
 _CALL_TIMEOUT, _CALL_KEPT = 60.0, 16 * 1024
 
-#: How a person is asked about a task; the source document's three ways.
+#: The three possible answers about a task, from the source document.
 _WAYS = (
     "  retry REASON        let the executor try again",
     f"  skip KIND REASON    complete it unverified; KIND is {', '.join(KINDS)}",
@@ -33,7 +33,7 @@ _ASKED = "retry, skip or investigate: "
 
 
 def call_person(session: Session, reason: str) -> None:
-    """Run the project's command for calling a person; tell where that goes wrong."""
+    """Run the project's command that calls a person. Report it if that fails."""
     words = session.settings.on_person_needed
     if not words:
         return
@@ -62,10 +62,10 @@ def _person(session: Session, reason: str) -> Person:
 
 
 def ask_for_signal(session: Session, reason: str) -> Signal | None:
-    """Ask for the signal of Gate 2, which the drive waits for; None: no person is there, or none answers."""
+    """Ask for the signal of Gate 2; None if there is no terminal, or no answer."""
     if session.watchers.ask is None or session.is_asked_to_end:
         return None
-    call_person(session, reason)  # who may be in another room
+    call_person(session, reason)  # the user may be away from the terminal
     ways = "  Type why it is done; `no` and what is missing; or nothing, to end the drive here."
     typed = session.ask(f"{reason}.\n{ways}", "done, because: ")
     if not typed:
@@ -73,16 +73,16 @@ def ask_for_signal(session: Session, reason: str) -> Signal | None:
     by = who_am_i(session.project.environment)
     word, _, rest = typed.partition(" ")
     if word.rstrip(",.:").lower() == "no":
-        return Signal(answer="not-done", reason=rest or "a person says so", by=by)
+        return Signal(answer="not-done", reason=rest or "a person decided so", by=by)
     return Signal(answer="done", reason=typed, by=by)
 
 
 def ask_for_guidance(session: Session, task: Task, decision: Decision) -> str:
-    """Ask how to go on where a pipeline is stuck; return what a person says, empty if it does not go on."""
+    """Ask for guidance if a pipeline is stuck; return the answer, empty to end the drive."""
     if decision.outcome is not Outcome.HALTED or not task.state.is_stuck:
         return ""
     ways = "  Type what has to be done differently; or nothing, to end the drive here."
-    while said := session.ask(f"{decision.reason}.\n{ways}", "go on, and: "):
+    while said := session.ask(f"{decision.reason}.\n{ways}", "continue, and: "):
         try:
             resume_with_guidance(task, _person(session, said))
         except StateError:
@@ -95,9 +95,9 @@ def ask_for_guidance(session: Session, task: Task, decision: Decision) -> str:
 
 
 def ask_about_task(session: Session, current: TaskSession, reason: str) -> str | None:
-    """Ask what becomes of a verify task, until the answer is one; None: a person does not decide now.
+    """Ask for a decision about a verify task until the answer is valid; None if a person does not decide now.
 
-    Return what there is to say to the executor, that is on no record.
+    Return a message to the executor that is not recorded elsewhere.
     """
     text = "\n".join((f"{current.task} waits for a person: {reason}", *_WAYS))
     while typed := session.ask(text, _ASKED).split():

@@ -1,6 +1,6 @@
 """The phases of a cycle or of a pipeline as a source of steps: each step is the agent's turn in one iteration.
 
-What follows from a turn is one chain, `_reasons`.
+`_reasons` decides what happens after a turn.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from phase_gate.tasks.rules import seconds_between
 from phase_gate.visible import count
 from phase_gate.workflow.names import of_task, show_duration
 
-#: Drives whose prompts and transcripts are kept.
+#: How many drives keep their prompts and transcripts.
 _KEPT_DRIVES = 5
 
 
@@ -37,9 +37,9 @@ class PhaseSource:
         self._decision: Decision | None = None
         self._task: Task | None = None
         self._turn: Turn | None = None
-        #: What there is to say to the agent in its next prompt.
+        #: Notes for the agent's next prompt.
         self._notes: list[str] = []
-        #: Whether the record of the drive is closed.
+        #: Whether the end of the drive is recorded.
         self._has_ended = True
 
     # --- the drive ---------------------------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ class PhaseSource:
         store = self.session.project.store(OWNER)
         store.make_folder()
         past = find_drive(store.look().state)
-        # On another machine: one that has not ended, and wrote not too long ago.
+        # A drive on another machine: it has not ended, and has written recently.
         if store.alone().is_driven() or (past is not None and not past.outcome and store.is_driven()):
             raise _driven_already(store)
         self._has_ended = past is None or bool(past.outcome)
@@ -57,7 +57,7 @@ class PhaseSource:
         try:
             yield
         except BaseException as error:
-            # The state can't be trusted or written, or a fault of ours: what can be recorded is.
+            # The state can't be trusted or written, or there is an internal error: record as much as possible.
             reason = error.problem if isinstance(error, PhaseGateError) else type(error).__name__
             with contextlib.suppress(PhaseGateError, OSError):
                 if not self._has_ended:
@@ -67,7 +67,7 @@ class PhaseSource:
             hold.release(has_ended=self._has_ended)
 
     def begin(self) -> None:
-        """Record that it begins, or goes on; end what an earlier driver left running."""
+        """Record that the drive begins or continues. End processes that an earlier driver left."""
         session, task = self.session, self.session.task()
         past, settings = find_drive(task.state), session.settings
         if self.resumes and (past is None or not past.is_resumable):
@@ -112,20 +112,20 @@ class PhaseSource:
             said = ask_for_guidance(session, self._task, self._decision)
             if not said:
                 return self._end(self._task, self._decision)
-            self._notes.append(f"a person says: {said}")
+            self._notes.append(f"from a person: {said}")
             self._task = session.task()
         self._turn = Turn(session, _enter_phase(session, self._task), self.roles)
         return self._turn.start(self._notes)
 
     def take(self, step: Step, played: Played) -> None:
-        """Judge what the agent left, and record it."""
+        """Judge the agent's work, and record the result."""
         session, turn = self.session, self._turn
         assert turn is not None, "a step was taken"
         turn.judge(played)
         self._decision, task, notes = _settle(session, turn.task, turn)
         outcome, reason = str(self._decision.outcome), self._decision.reason
         self._task = task.record(turn.end_event(outcome, reason))
-        if not played.is_busy:  # then its prompt was never read
+        if not played.is_busy:  # a busy client never read its prompt
             self._notes = [*turn.notes, *notes]
         session.tell("iteration-ended", number=turn.number, outcome=outcome, reason=reason)
 
@@ -153,7 +153,7 @@ class PhaseSource:
 
 
 def _enter_phase(session: Session, task: Task) -> Task:
-    """Enter the phase that follows, where the present one has exited: the agent works in a phase that has begun."""
+    """Enter the next phase if the present one has exited, so that the agent works in a phase that has begun."""
     state = task.state
     if state.phase is None or state.is_done:
         workflow = task.project.workflow()
@@ -165,15 +165,15 @@ def _enter_phase(session: Session, task: Task) -> Task:
     return session.task()
 
 
-# --- what follows
+# --- what happens after a turn
 
 
 def _settle(session: Session, task: Task, turn: Turn | None) -> tuple[Decision, Task, list[str]]:
-    """Decide, and ask for the signal of Gate 2 where that is what the drive waits for.
+    """Decide, and ask for the signal of Gate 2 if the drive waits for it.
 
-    Return the decision, the task after it, and what there is to say of a signal in the next prompt.
+    Return the decision, the task after it, and notes about the signal for the next prompt.
 
-    :param turn: None before the first one: a circuit may be open then, a budget spent, Gate 1 open.
+    :param turn: None before the first turn, when a circuit may be open, the budget spent, or Gate 1 open.
     """
     decision, notes = _decide(session, task, turn), []
     if decision.outcome is Outcome.PERSON and task.standing().status == "waiting":
@@ -181,7 +181,7 @@ def _settle(session: Session, task: Task, turn: Turn | None) -> tuple[Decision, 
         if signal is not None:
             note, task = give_answer(session, task, signal)
             notes += [note] if note else []
-        # Once a person has answered, that is no reason to wait any more: what follows is said by the rest.
+        # A person has answered, so the drive no longer waits for that. The remaining reasons decide.
         decision = _decide(session, task, turn, is_answered=signal is not None)
     return decision, task, notes
 
@@ -192,9 +192,9 @@ def _decide(session: Session, task: Task, turn: Turn | None, *, is_answered: boo
 
 
 def _reasons(session: Session, task: Task, turn: Turn | None, *, is_answered: bool) -> Iterator[tuple[Outcome, str]]:
-    """Yield what follows: interrupt, circuit, both gates, a person, no progress, budget, go on; the first that fits.
+    """Yield the outcomes that apply, by priority: interrupt, circuit, gates, person, no progress, budget, continue.
 
-    Both gates are the chain's confident completion; a claim alone never is.
+    Completion requires both gates. A claim alone is never enough.
     """
     settings, state, standing, drive = session.settings, task.state, task.standing(), require_drive(task.state)
     played = None if turn is None else turn.played
@@ -203,8 +203,8 @@ def _reasons(session: Session, task: Task, turn: Turn | None, *, is_answered: bo
     if turn is None and (state.phase is None or state.is_done):
         status, reason = "unstarted", ""
     elif turn is None and status == "needs-person":
-        status = "unstarted"  # a person who starts it has seen what a person was called for
-    # The cycle that is done is the one of this drive, and not the one before it.
+        status = "unstarted"  # the user who starts the drive has seen why a person was called
+    # Only this drive's cycle counts as done, not the previous one.
     is_over = turn is not None and state.is_done and not (turn.began_done and state.cycle == turn.cycle)
     if is_over and not standing.is_open:
         outside = outside or f"the cycle is done, and {reason}"
@@ -241,7 +241,7 @@ def _reasons(session: Session, task: Task, turn: Turn | None, *, is_answered: bo
     yield Outcome.GO_ON, reason
 
 
-# --- on the record
+# --- the record of the drive
 
 
 @again_if_moved
@@ -249,7 +249,7 @@ def _record_start(task: Task, past: DriveState | None, started: Event) -> Task:
     with task.transaction() as change:
         found = find_drive(change.state)
         if found is not None and not found.outcome and (past is None or found.id != past.id):
-            raise _driven_already(task.store)  # another machine was first
+            raise _driven_already(task.store)  # another machine was faster
         task.store.close_lost(change)
         if past is not None and past.open is not None:
             change.record(_lost(past, past.open, at=change.at))
@@ -258,7 +258,7 @@ def _record_start(task: Task, past: DriveState | None, started: Event) -> Task:
 
 
 def _lost(drive: DriveState, opened: Iteration, *, at: str) -> Event:
-    """Return how an iteration ended whose driver was killed. Of its time at most the agent's limit counts."""
+    """Return the end of an iteration whose driver was killed. Its time counts up to the agent's time limit."""
     passed = min(max(seconds_between(opened.at, at), 0.0), drive.settings.time_limit)
     row = Iteration(
         number=opened.number,
@@ -279,7 +279,7 @@ def _driven_already(store: TaskStore) -> NotAllowedError:
 
 
 def _forget_old_transcripts(store: TaskStore) -> None:
-    """Remove what the drives before the last few have left; the ledger keeps what they came to."""
+    """Remove the files of all but the last few drives. Their results stay in the ledger."""
     folders = [path for path in store.drive_folder.glob("*") if path.is_dir() and not path.is_symlink()]
     for folder in sorted(folders, key=lambda path: path.stat().st_mtime)[:-_KEPT_DRIVES]:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""What agents are told: the prompt of an iteration, a ballot for a voter, what a reviewer looks at.
+"""Prompts for agents: for an iteration, for a voter, for the reviewer of a verify task.
 
-The rules are those of `phase-gate agent prompt`. Foreign text stands indented: nothing in it is at the left margin, so
-an agent that repeats it claims nothing.
+The rules are those of `phase-gate agent prompt`. Foreign text is indented: a status block in it is not at the left
+margin, so it does not count as a claim if an agent repeats it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from phase_gate.tasks.routing import rules_of
 from phase_gate.visible import show_line, show_text
 from phase_gate.workflow.model import Phase, Workflow
 
-#: Lines, and characters, of the last run's output: its end says which tests failed.
+#: Lines, and characters, of the end of the last run's output, which lists the failed tests.
 _LINES, _CHARACTERS = 60, 6000
-#: Characters of a document that a voter is shown.
+#: Characters of a document in a voter's prompt.
 _SHOWN = 40_000
 
 
@@ -41,15 +41,15 @@ def write_prompt(
     log: Path | None,
     answer: Path,
 ) -> str:
-    """Return what is to be built, where it stands, what failed and why, the rules, and how to answer.
+    """Return the prompt: the goal, the status, failures and their reasons, the rules, and how to answer.
 
-    :param notes: what there is to say about the agent's last turn: how it ended, what became of claim and signal.
-    :param log: what our own run of the tests printed last.
+    :param notes: about the agent's last turn: how it ended, and the result of its claim and signal.
+    :param log: the output of our own last test run.
     """
     where = f"iteration {number}, and there are at most {session.settings.budget.iterations}"
     rows = [
         f"You work on task {show_line(task.project.task)}. This is {where}.",
-        "Work, then stop. When you stop, the tests are run for you, and you are told here what is missing.",
+        "Work, then stop. When you stop, the tests are run for you, and the next prompt lists what is missing.",
         "",
         *_tell_goal(session),
         *_tell_needs(task, phase),
@@ -66,7 +66,7 @@ def _tell_goal(session: Session) -> Iterator[str]:
 
 
 def _tell_needs(task: Task, phase: Phase) -> Iterator[str]:
-    """Tell what a phase of a pipeline asks for."""
+    """Yield the requirements of a pipeline's phase."""
     pipeline = find_pipeline(task.state)
     if pipeline is None or task.state.phase != phase.name:
         return
@@ -81,7 +81,7 @@ def _tell_needs(task: Task, phase: Phase) -> Iterator[str]:
     if rows:
         yield from (f"# What {phase.name} asks for", "")
         yield from (f"- {show_line(row)}" for row in rows)
-        yield "Files that were missing lie there to be filled in. Snapshots are made and votes asked for when you stop."
+        yield "Missing files were created for you to fill in. Snapshots are made and votes asked for when you stop."
         yield ""
 
 
@@ -119,11 +119,11 @@ def _tell_gate_2(session: Session, answer: str) -> Iterator[str]:
     yield "It counts for the run that follows, and only once. Nothing that you print is taken for a signal."
 
 
-# --- for those who look at the work of others
+# --- for agents that judge the work of others
 
 
 def write_ballot(session: Session, task: Task, standing: VoteStanding, name: str, answer: Path) -> str:
-    """Return what a voter is told."""
+    """Return a voter's prompt."""
     root, described = task.project.root, rules_of(task.rules).artifacts
     rows = [
         f"You are a reviewer, and vote on: {', '.join(standing.on)}. Read it, and change no file.",
@@ -150,7 +150,7 @@ def write_ballot(session: Session, task: Task, standing: VoteStanding, name: str
 
 
 def write_review(current: TaskSession, verification: Verification, answer: str) -> str:
-    """Return what the reviewer of a verify task is told."""
+    """Return the prompt for the reviewer of a verify task."""
     last = verification.last_failure
     rows = [
         "You review one task that another agent executed. Look at all of this, and change no file.",

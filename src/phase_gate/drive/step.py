@@ -1,7 +1,7 @@
-"""An agent's turn: start it, keep what it prints, and take what it hands in; and our own run of the tests.
+"""An agent's turn: start it, keep its output, and read its answer. Also our own test run.
 
-What it prints decides nothing. What it hands in is a file whose name is made for this one turn, and no other; and what
-was recorded while it worked is told, for that was not the drive.
+The output decides nothing. The answer is a file with a name made for this turn only. Events that were recorded during
+the turn are reported, because the drive did not record them.
 """
 
 from __future__ import annotations
@@ -35,54 +35,54 @@ from phase_gate.workflow.settings import DriveSettings
 
 OWNER = DRIVER
 
-#: Bytes of a transcript that are kept: the beginning, and the end, where an agent says what it did; and of tests.
+#: Bytes kept of a transcript: its beginning, and its end with the agent's summary. Then bytes of test output.
 _KEPT, _KEPT_OF_TESTS = 1 << 20, 256 * 1024
-#: Seconds: no client is busy for longer than it is worth to ask again.
+#: Seconds: after this wait, it is worth asking a busy client again.
 _LONGEST_WAIT = 600.0
 _PAUSE = 0.1
 
 
 class Watchers(Value):
-    """Those who are told, and the one who is asked."""
+    """Callbacks that display a drive and ask the user."""
 
     tell: Callable[[Happening], None]
-    #: Is given the status line, several times a second.
+    #: Called with the status line, several times a second.
     progress: Callable[[str], None] = lambda status: None
-    #: Is given a text and what stands in front of the answer; returns what a person types, empty: no answer. Without
-    #: it no person is there.
+    #: Called with a text and the prompt for the answer; returns the typed answer, empty for none. None: there is no
+    #: person to ask.
     ask: Callable[[str, str], str] | None = None
 
 
 class Session:
-    """A drive while it goes on. What came of it stands in the ledger; this has what dies with the process."""
+    """A running drive. Results are in the ledger; this object has only what may be lost with the process."""
 
     def __init__(
         self, project: Project, settings: DriveSettings, watchers: Watchers, *, work: str, goal: str = ""
     ) -> None:
-        """Take what is driven.
+        """Prepare a drive.
 
-        :param work: a task, or a list of them, by a name that only one drive at a time has in this state folder.
+        :param work: the name of a task or of a list. Only one drive of that name can run in this state folder.
         """
         self.mark = mark_of(project, work)
         self.project = with_mark(project, self.mark)
         self.settings, self.watchers, self.goal = settings, watchers, goal
         self.interrupts = PatientInterrupts()
         self.tail = Tail()
-        #: Turns in a row for which the client was not free.
+        #: Turns in a row in which the client was busy.
         self.waits = 0
         self._has_told_end = False
 
     @property
     def is_asked_to_end(self) -> bool:
-        """The user wants it to end when that does no harm."""
+        """Whether the user wants the drive to end after the current step."""
         return self.interrupts.is_asked_to_end
 
     def is_cut_off(self) -> bool:
-        """The user wants it to end at once."""
+        """Return whether the user wants the drive to end at once."""
         return bool(self.interrupts.number)
 
     def end_left_overs(self) -> None:
-        """End what a driver that was killed has left running."""
+        """End processes that a killed driver left."""
         if end_marked(self.mark):
             self.note("an earlier driver died: what its agents left running is ended")
 
@@ -100,28 +100,28 @@ class Session:
         self.tell("note", text=text)
 
     def ask(self, text: str, prompt: str) -> str:
-        """Return what a person types; empty: no person is there, none answers, or the user ends it."""
+        """Return the user's answer; empty if there is no terminal or no answer, or the user ends the drive."""
         return "" if self.watchers.ask is None or self.is_asked_to_end else self.watchers.ask(text, prompt)
 
     def show(self, working: Working, seconds: float) -> None:
-        """Show who is at work; tell the user once that the first Ctrl-C was heard."""
+        """Show who is working. After the first Ctrl-C, print once that it was noticed."""
         if self.is_asked_to_end and not self._has_told_end:
             self._has_told_end = True
             self.note("ends when this is done; Ctrl-C again ends it at once")
         self.watchers.progress(render_status(working, seconds, self.tail, is_ending=self.is_asked_to_end))
 
     def wait(self, working: Working, seconds: float, why: str) -> float:
-        """Wait by the clock of the ledger, as long as the user allows; return the seconds that it took."""
+        """Wait by the ledger's clock, until the user interrupts; return the seconds waited."""
         self.tell("waits", where=working.where, number=working.number, seconds=round(seconds, 1), reason=why)
         began, waits = store.now(), replace(working, role="waits", limit=seconds)
-        # A little longer: the rules must not see the last millisecond of it.
+        # A little longer, so that the rules do not find the last millisecond missing.
         while (left := seconds + 0.01 - seconds_between(began, store.now())) > 0 and not self.is_asked_to_end:
             self.show(waits, max(0.0, seconds - left))
             pause(min(_PAUSE, left))
         return round(seconds_between(began, store.now()), 3)
 
     def run(self, words: list[str], working: Working, log: Path, limit: int, **more: Any) -> Ended:
-        """Run a command to its end, its time limit, or an interrupt, and show what it prints meanwhile."""
+        """Run a command to its end, its time limit, or an interrupt, and show its output meanwhile."""
         self.tail.clear()
         return run_process(
             words,
@@ -139,7 +139,7 @@ class Session:
 
 
 def pause(seconds: float) -> None:
-    """Wait a moment; a test lets its own clock go on instead."""
+    """Wait a moment. Tests advance their own clock instead."""
     time.sleep(seconds)
 
 
@@ -147,40 +147,40 @@ def pause(seconds: float) -> None:
 
 
 class Step(Value):
-    """An agent's turn: who works, on what, for how long, and where it hands something in."""
+    """An agent's turn: who works, on what, for how long, and where the answer is expected."""
 
     client: Client
     store: TaskStore
-    #: What it is told, and the file for that.
+    #: The prompt, and its file.
     text: str
     prompt: Path
-    #: Where what it hands in is expected.
+    #: The file for the agent's answer.
     answer: Path
-    #: As it is shown; `limit` is its time.
+    #: For the status line. Its `limit` is the time limit.
     working: Working
-    #: Beside what every agent gets.
+    #: Variables in addition to those of every agent.
     environment: Mapping[str, str] = field(default_factory=dict)
-    #: Seconds of the budget.
+    #: Seconds left in the budget.
     left: float = float("inf")
 
 
 class Played(Value):
-    """How an agent's turn ended, and what it left behind."""
+    """How an agent's turn ended, and its results."""
 
     how: How
     code: int | None
     seconds: float
-    #: All that it printed, and what stands on its standard output: its claim.
+    #: All of its output, and its standard output, which contains its claim.
     transcript: Path
     said: str
-    #: What its end means, by what the client tells of it.
+    #: The meaning of its end, from the client's own report.
     ending: Ending
     problem: str = ""
-    #: What it handed in, and no more than may be read of it; None: nothing.
+    #: The answer, up to the size limit; None if there is none.
     data: bytes | None = None
-    #: The kinds of events that were recorded about the task meanwhile, and not by the drive.
+    #: The kinds of events that were recorded about the task meanwhile, but not by the drive.
     recorded: tuple[str, ...] = ()
-    #: Seconds of waiting for the client to be free.
+    #: Seconds spent waiting for a busy client.
     waited: float = 0.0
 
     @property
@@ -193,7 +193,7 @@ class Played(Value):
 
     @property
     def is_busy(self) -> bool:
-        """The client was refused for now: the same call works later."""
+        """Whether the client was refused for now, and the same call works later."""
         return self.ending.kind == "busy"
 
     @property
@@ -205,7 +205,7 @@ class Played(Value):
 
 
 def make_answer(session: Session, folder: Path, role: str) -> Path:
-    """Return where an agent hands something in: below the root, for many may write nowhere else."""
+    """Return the path for an agent's answer: below the root, because many agents can't write elsewhere."""
     make_folder(REAL, folder)
     if not folder.is_relative_to(session.project.root):
         own = session.project.root / ".phase-gate"
@@ -217,7 +217,7 @@ def make_answer(session: Session, folder: Path, role: str) -> Path:
 
 
 def play(session: Session, step: Step) -> Played:
-    """Let an agent take its turn. Where its client is busy, wait, longer each time: who asked decides what follows."""
+    """Run an agent's turn. If its client is busy, wait, longer each time; the caller decides what happens next."""
     played = _let_work(session, step)
     if not played.is_busy:
         session.waits = 0
@@ -270,7 +270,7 @@ def _let_work(session: Session, step: Step) -> Played:
 
 
 def _take_file(path: Path) -> bytes | None:
-    """Return what the agent wrote; nothing that can be read where it made a link or a folder of it."""
+    """Return the agent's answer and remove the file; empty if the agent made a link or a folder instead."""
     try:
         if path.is_symlink() or not path.is_file():
             return b"" if os.path.lexists(path) else None
@@ -289,11 +289,11 @@ def _read_text(path: Path | None) -> str:
         return ""
 
 
-# --- our own run of the tests
+# --- our own test run
 
 
 def run_suite(session: Session, phase: Phase, log: Path, working: Working) -> Ended:
-    """Run the phase by its name, as a process of its own; again where a streak is asked for."""
+    """Run the phase by name in a separate process; repeat if a streak is required."""
     project = session.project
     words = [sys.executable, "-m", "pytest", f"--phase={phase.name.lower()}"]
     if phase.tests == "passing":

@@ -1,5 +1,5 @@
 """A list of verify tasks as a source of steps, wave by wave: the executor works and reports, we verify, the reviewer
-decides. Each step ends in the ledger by the rules of `phase-gate verify`; a person is asked where one is needed.
+decides. The rules of `phase-gate verify` apply to each step, and its result is in the ledger. A person helps if needed.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from phase_gate.values import replace
 from phase_gate.visible import show_line
 from phase_gate.workflow.names import show_duration
 
-#: Events of a run of pytest: an agent may test.
+#: Events of pytest runs: agents may run tests.
 _RUNS = frozenset({"run-started", "run-ended", "run-lost", "evaluated"})
 
-#: What each of the two hands in, and what it is where that can't be taken.
+#: The answer of each role, and the failure type if it is invalid.
 _HANDS_IN: Mapping[str, tuple[str, FailureType]] = {
     "executor": ("report", FailureType.EXECUTION_FAILURE),
     "reviewer": ("verdict", FailureType.MALFORMED),
@@ -49,28 +49,28 @@ class TaskSource:
         self.board = board = TaskBoard(session.project, wanted=None, owner=OWNER)
         overview = board.overview
         if overview.untrusted:
-            board.store(overview.untrusted[0].task).look()  # raises what is wrong with it
+            board.store(overview.untrusted[0].task).look()  # raises the problem
         if not overview.rows:
             raise NotAllowedError("there is no task yet", remedy="phase-gate verify start --task-file FILE")
         self.chosen = tuple(row.task for row in overview.rows) if task is None else (board.find(task),)
         #: Tasks that wait for a person, with the reason.
         self.parked: dict[str, str] = {}
-        #: What people say that is on no record: the task tries again with it.
+        #: Messages from people that are not recorded, for the next attempt at a task.
         self.said: dict[str, str] = {}
-        #: The files that the reviewer is shown.
+        #: The files as shown to the reviewer.
         self._reviewed: Tree | None = None
         self._began = time.monotonic()
 
     @property
     def left(self) -> float:
-        """Seconds of the budget."""
+        """Seconds left in the budget."""
         return self.session.settings.budget.seconds - (time.monotonic() - self._began)
 
     # --- the drive ---------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """One drive of lists a state folder."""
+        """Allow only one drive of lists per state folder."""
         project = self.session.project
         project.store(OWNER).make_folder()
         path = project.state_folder / LIST_LOCK
@@ -113,7 +113,7 @@ class TaskSource:
                 return step
 
     def take(self, step: Step, played: Played) -> None:
-        """Hand in what the agent wrote; what the rules refuse is a failed attempt: no agent goes on for ever."""
+        """Submit the agent's answer. A refused answer is a failed attempt, so that no agent continues forever."""
         board, role = self.board, step.working.role
         board.wanted = step.working.where
         current = board.session(step.working.where)
@@ -127,7 +127,7 @@ class TaskSource:
         return [row for row in overview.rows if row.task in self.chosen]
 
     def _choose(self, overview: Overview) -> Verification | None:
-        """Return the first task of the wave that something can be done about now."""
+        """Return the first task of the wave that can be worked on now."""
         left = [row for row in self._rows(overview) if row.status not in FINISHED]
         if not left or self.session.is_asked_to_end or self.left <= 0 or overview.halted(left[0].wave):
             return None
@@ -142,7 +142,7 @@ class TaskSource:
         return None
 
     def _needs_person(self, row: Verification, overview: Overview) -> str:
-        """Return why a task does not go on by itself; empty: it does."""
+        """Return why a task needs a person; empty if it does not."""
         escalation = escalate(row)
         if escalation.level >= 2:
             return escalation.reason
@@ -151,12 +151,12 @@ class TaskSource:
         dependency = find_dependency(row, overview)
         done = overview.row(dependency.task)
         if done is not None and done.last_step_at > row.last_step_at:
-            return ""  # what it waited for was done meanwhile
+            return ""  # the tasks that it waited for are finished
         error = "" if row.report is None else " ".join(str(row.report.result.get("error", "")).split())[:200]
         return f"blocked: {error}; {dependency.way}"
 
     def _ask(self, current: TaskSession, reason: str) -> None:
-        """Let a person decide; where none is there, the task waits for one."""
+        """Let a person decide. Without a person, the task waits."""
         said = ask_about_task(self.session, current, reason)
         if said is None:
             self._park(current.task, reason)
@@ -168,7 +168,7 @@ class TaskSource:
         self.session.tell("person-needed", task=task, reason=reason)
 
     def _commit_approved(self, board: TaskBoard) -> None:
-        """Commit what was approved, where that is asked for; what can't be committed waits for a person."""
+        """Commit approved work if the settings require it. If a commit fails, the task waits for a person."""
         for row in self._rows(board.overview) if self.session.settings.commit else ():
             if row.commit or row.status is not Status.APPROVED or row.task in self.parked:
                 continue
@@ -182,7 +182,7 @@ class TaskSource:
                 self.session.tell("committed", task=row.task, commit=status.verification.commit, files=list(files))
 
     def _end(self, overview: Overview) -> Decision:
-        """Return how the list ended, by the priority chain, and what to type next."""
+        """Return how the list ended, by priority, and the next command."""
         rows = self._rows(overview)
         left = [row for row in rows if row.status not in FINISHED]
         halted = next((row for row in left if overview.halted(row.wave)), None)
@@ -210,9 +210,9 @@ class TaskSource:
     # --- the steps of a task -----------------------------------------------------------------------------------------
 
     def _next_step(self, current: TaskSession, row: Verification) -> Step | None:
-        """Return the turn of the executor or of the reviewer; None: something else was done, look again."""
+        """Return the executor's or the reviewer's turn; None if something else was done: choose again."""
         if row.status in (Status.EXECUTING, Status.REVIEWING) and late(row, store.now()):
-            # Of an earlier driver, or of a person; and it does not count.
+            # Left by an earlier driver or by a person. It does not count.
             abandon_attempt(current, reason="it was left alone for too long", by=OWNER)
             return None
         if row.status is Status.VERIFYING:
@@ -258,7 +258,7 @@ class TaskSource:
         )
 
     def _verify(self, current: TaskSession, row: Verification) -> None:
-        """Run the verify command. What the task does not list goes back to the executor."""
+        """Run the verify command. Changes to files that the task does not list go back to the executor."""
         session = self.session
         session.tell("step-started", task=current.task, step="verify", attempt=row.attempt)
         session.tail.clear()
@@ -280,10 +280,10 @@ class TaskSource:
         elif not ran.log:
             self._tell_end(ran.status)
 
-    # --- what an agent left ------------------------------------------------------------------------------------------
+    # --- the agent's answer ------------------------------------------------------------------------------------------
 
     def _judge(self, board: TaskBoard, current: TaskSession, role: str, played: Played) -> str:
-        """Hand in what the agent left; return why a person is needed, empty: the task goes on."""
+        """Submit the agent's answer; return why a person is needed, empty if the task continues."""
         name, failure = _HANDS_IN[role]
         if outside := next((kind for kind in played.recorded if kind not in _RUNS), ""):
             said = f"{outside} was recorded while the agent worked, and not by the drive"
@@ -292,7 +292,7 @@ class TaskSource:
         if played.how == "interrupted" or played.is_busy or played.trouble:
             reason = "the client is busy" if played.is_busy else "the user interrupted it"
             reason = f"the agent can't work: {played.trouble}" if played.trouble else reason
-            if role == "executor":  # what stopped it was not the work
+            if role == "executor":  # the client stopped it, so the work did not fail
                 abandon_attempt(current, reason=reason, by=OWNER)
             return reason if played.trouble else ""
         if played.how == "timed-out":
@@ -320,14 +320,14 @@ class TaskSource:
         return ""
 
     def _edited(self, current: TaskSession) -> list[str]:
-        """Return the files that are not what the reviewer was shown."""
+        """Return the files that differ from those shown to the reviewer."""
         if self._reviewed is None:
             return []
         found = describe_difference(self._reviewed.files, current.tree(current.verification().spec).files)
         return sorted((*found.added, *found.removed, *found.changed))
 
     def _fail(self, current: TaskSession, kind: FailureType, error: str) -> str:
-        """Record that the attempt failed; return why a person is needed: another run of the verify command goes on."""
+        """Record a failed attempt; return why a person is needed, as when another verify command is running."""
         try:
             status = fail_attempt(current, kind, error=error)
         except NotAllowedError as refused:
@@ -340,7 +340,7 @@ class TaskSource:
         reason = "" if evaluation is None else show_line(evaluation.reason)
         last = verification.last_failure
         if failed and last is not None and verification.status is Status.REVIEWING:
-            reason = f"{last.type}: {show_line(last.error)}"  # the verdict failed, and the task did not
+            reason = f"{last.type}: {show_line(last.error)}"  # the verdict failed, not the task
         self.session.tell(
             "step-ended",
             task=status.task,

@@ -1,5 +1,6 @@
-"""One iteration: the agent's turn in a phase, and what it brought: its answer, votes, our own run of the tests, its
-claim. Nothing is decided here but whether an answer may count.
+"""One iteration: the agent's turn in a phase, and its results: its answer, votes, our own test run, its claim.
+
+The only decision made here is whether an answer may count.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, requires_of
 from phase_gate.workflow.names import of_task, show_duration
 
-#: What only a person does, or only the drive while its agent works.
+#: Events that only a person causes, or only the drive while its agent works.
 _OUTSIDE = frozenset(
     {"phase-exited", "overridden", "waived", "breaker-reset", "rollback-accepted", "repaired"}
     | {"reviewed", "request-decided"}
@@ -45,13 +46,13 @@ _OUTSIDE = frozenset(
 
 
 class Turn:
-    """An iteration while it goes on."""
+    """A running iteration."""
 
     def __init__(self, session: Session, task: Task, roles: Roles) -> None:
-        #: The task, as the last step of the turn left it.
+        #: The task after the last step of the turn.
         self.task = task
         self.session, self.roles = session, roles
-        # The rules and the phase that the agent works in: the present one, or the first of a cycle to begin.
+        # The rules and the phase that the agent works in: the present one, or the first of a new cycle.
         present = task.rules.phase(task.state.phase or "")
         self.workflow = task.rules if present is not None else task.project.workflow()
         self.phase = present or self.workflow.first
@@ -62,26 +63,26 @@ class Turn:
         self.began_done, self.cycle = task.state.is_done, task.state.cycle
         self.before = progress_of(task)
         waiting = read_signal_file(task.store.signal_file, spent=task.state.spent_signal)
-        #: Which signal waits in the task's folder; empty: none does.
+        #: The waiting signal in the task's folder; empty if there is none.
         self._signal_before = "" if waiting is None else waiting.identity
-        #: Iterations in a row in which nothing changed; seconds of the drive.
+        #: Iterations in a row without a change; seconds of the drive.
         self.idle, self.spent = drive.idle, drive.seconds
         self._suite_seconds = self._waited = 0.0
         #: For the next prompt.
         self.notes: list[str] = []
         self.played: Played | None = None
         self.claim: ClaimDecision | None = None
-        #: What only a person may look at: it happened beside the drive, or a voter can't work.
+        #: Why a person is needed: something was recorded outside the drive, or a voter can't work.
         self.outside = ""
 
     def note(self, text: str) -> None:
-        """Keep something for the next prompt."""
+        """Keep a note for the next prompt."""
         self.notes += [text] if text else []
 
     def start(self, notes: list[str]) -> Step:
-        """Write the prompt and the start record.
+        """Write the prompt and record the start.
 
-        :param notes: what there is to say about the agent's last turn.
+        :param notes: about the agent's last turn.
         """
         session, task, settings = self.session, self.task, self.session.settings
         task.store.make_folder()
@@ -91,7 +92,7 @@ class Turn:
             written, _ = write_skeletons(task, self.phase, votes=False)
             if written:
                 session.note(f"to be filled in: {', '.join(written)}")
-        # Not of every iteration: nothing may have changed, or the client was busy.
+        # Not every iteration has a log: nothing may have changed, or the client was busy.
         log = max(self.folder.glob("*.tests.log"), default=None)
         text = write_prompt(
             session, task, self.workflow, self.phase, number=self.number, notes=notes, log=log, answer=answer
@@ -115,7 +116,7 @@ class Turn:
         )
 
     def judge(self, played: Played) -> None:
-        """Take what the agent left; run the tests, and weigh what it says."""
+        """Take the agent's answer, run the tests, and weigh its claim."""
         session = self.session
         self.played, self._waited = played, played.waited
         self.spent += played.seconds + played.waited
@@ -139,7 +140,7 @@ class Turn:
             if is_agreed is None:
                 return
             if answer is not None and answer.answer == "done" and not is_agreed:
-                # A plan that is not agreed on is written again: it is no gate that failed.
+                # The plan is revised until the reviewers agree. That is not a failed gate.
                 self.note("your signal waits until the reviewers agree")
                 answer = None
         self._run_tests(played, has_answer=answer is not None)
@@ -182,7 +183,7 @@ class Turn:
     # --- the agent's answer to Gate 2 --------------------------------------------------------------------------------
 
     def _take_answer(self, played: Played) -> Signal | None:
-        """Return what the agent answered, if it may; a signal that it left elsewhere is taken away."""
+        """Return the agent's signal if it is allowed. A signal in another place is removed."""
         signal: Signal | None = None
         if played.data is not None:
             try:
@@ -201,7 +202,7 @@ class Turn:
         if signal is None:
             return None
         self.session.tell("answer", number=self.number, answer=signal.answer, reason=signal.reason)
-        # Whatever name it gives: the record says that an agent did.
+        # Regardless of the name in the signal: the record shows that an agent gave it.
         return replace(signal, by=self.client.name)
 
     def _refuse_answer(self, answer: str, problem: str, **more: str) -> None:
@@ -209,12 +210,12 @@ class Turn:
         self.session.note(f"the agent's answer is refused: {problem}")
         self.note(f"your answer was refused: {problem}")
 
-    # --- what a pipeline needs beside its agent: a snapshot, votes, a recovery ---------------------------------------
+    # --- the other parts of a pipeline: a snapshot, votes, a recovery ------------------------------------------------
 
     def _complete_phase(self) -> bool | None:
-        """Make the snapshot that the phase asks for, and ask for votes on what is there.
+        """Make the snapshot that the phase requires, and ask for votes on it.
 
-        Return whether the reviewers agree, or need not; None: a person has to look.
+        Return whether the reviewers agree, or are not needed; None if a person is needed.
         """
         task = self.task
         asks_votes = requires_of(self.phase).consensus is not None and not task.state.exited
@@ -235,9 +236,9 @@ class Turn:
         return standing is None or show_votes(self.task).is_reached
 
     def _ask_voters(self, standing: VoteStanding) -> str:
-        """Ask all who have not voted on this version, one after the other; return why a person has to look.
+        """Ask everyone who has not voted on this version, one after the other; return why a person is needed.
 
-        A voter whose client is busy is asked again, as long as the user and the budget allow: that is no vote.
+        A voter with a busy client is asked again, as long as the user and the budget allow: that is not a vote.
         """
         session, settings = self.session, self.session.settings
         voted = {vote.by for vote in standing.tally.counted}
@@ -268,13 +269,13 @@ class Turn:
         return ""
 
     def _take_vote(self, played: Played, name: str, version: str) -> None:
-        """Record what a voter wrote, and tell the author of it."""
+        """Record a voter's ballot, and pass it on to the author."""
         if played.data is None:
             self.session.note(f"{name} did not vote")
             return
         try:
             ballot = parse_vote(played.data, "the vote")
-            # Theirs by the file that they were given, on what they were shown.
+            # The voter is known by the file it was given, and the version by what it was shown.
             cast_votes(self.session.task(), replace(ballot, by=name, version=version))
         except StateError:
             raise
@@ -286,7 +287,7 @@ class Turn:
         self.note("" if ballot.vote == "approve" else said)
 
     def _begin_recovery(self) -> None:
-        """Enter the recovery where the tests of a phase fail."""
+        """Enter the recovery if the tests of a phase fail."""
         phase, state = self.phase, self.task.state
         if find_pipeline(state) is None or phase.tests == "none" or phase.recovers or not phase.on_failure:
             return
@@ -302,10 +303,10 @@ class Turn:
         self.note(f"the gate of {phase.name} failed: {standing.reason}")
         self.task = self.session.task()
 
-    # --- our own run of the tests ------------------------------------------------------------------------------------
+    # --- our own test run --------------------------------------------------------------------------------------------
 
     def _run_tests(self, played: Played, *, has_answer: bool) -> None:
-        """Run the tests where the phase takes any, or look at it."""
+        """Run the tests if the phase has any, else evaluate it."""
         task, session = self.task, self.session
         phase = task.rules.phase(task.state.phase or "") or self.phase
         if phase.tests != "none" or _tests_recovery(task, phase):
@@ -344,11 +345,11 @@ class Turn:
     # --- the claim ---------------------------------------------------------------------------------------------------
 
     def _weigh_claim(self, played: Played) -> None:
-        """Record what the agent claims and what that is worth, if it says anything and there is anything to claim."""
+        """Record the agent's claim and the decision about it, if there is output and something to claim."""
         session, state, texts = self.session, self.task.state, read_said(played.said)
         if not any(text.strip() for text in texts) or state.phase is None or state.exited or state.is_done:
             return
-        # Its output is never searched for a signal, whatever else the project allows.
+        # The output is never searched for a signal, even if the project allows that elsewhere.
         gate = session.project.configuration.exit_gate
         claim = read_claim(texts, gate, file=played.transcript, by=self.client.name)
         try:
@@ -357,16 +358,16 @@ class Turn:
             session.note(f"the claim was not weighed: {error.problem}")
             return
         self.task, self.claim = done.task, done.decision
-        self.notes += [f"what you said is not what was measured: {each}" for each in self.claim.contradictions]
+        self.notes += [f"your claim differs from the measurements: {each}" for each in self.claim.contradictions]
         if self.claim.is_claim:
             outcome, reason = str(self.claim.decision), self.claim.reason
             session.tell("claim-weighed", number=self.number, outcome=outcome, reason=reason)
-            self.note("" if self.claim.passed else f"you said that it is done: {reason}")
+            self.note("" if self.claim.passed else f"you claimed that it is done: {reason}")
             self.note(self.claim.missing)
 
 
 def progress_of(task: Task) -> tuple[object, ...]:
-    """Return how far the work has come; the same twice: the agent did nothing."""
+    """Return the progress of the work. If it is the same after a turn, the agent did nothing."""
     state = task.state
     documents = () if find_pipeline(state) is None else rules_of(task.rules).artifacts.values()
     written = tuple(look_at(task.project.root, each).digest for each in documents)
@@ -374,27 +375,27 @@ def progress_of(task: Task) -> tuple[object, ...]:
 
 
 def give_answer(session: Session, task: Task, signal: Signal) -> tuple[str, Task]:
-    """Give a signal about the last run; return what there is to say of it in the next prompt, and the task after it."""
+    """Give a signal about the last run; return a note about it for the next prompt, and the task after it."""
     try:
         evaluation, task = give_signal(task, signal, show=session.note, show_progress=session.note)
     except NotAllowedError as error:
         session.note(f"the signal is refused: {error.problem}")
         return f"the signal was refused: {error.problem}", session.task()
     if signal.answer == "not-done":
-        return f"{signal.by} says that it is not done: {signal.reason}", task
+        return f"{signal.by} signaled that it is not done: {signal.reason}", task
     is_early = signal.answer == "done" and not evaluation.can_exit
     return f"the signal came too early: {evaluation.reason}" if is_early else "", task
 
 
 def read_said(output: str) -> tuple[str, ...]:
-    """Return what an agent says itself: its messages where it prints events, else all that it prints."""
+    """Return an agent's own messages if it prints events, else its whole output."""
     if describe_event(output.lstrip().partition("\n")[0]) is None:
         return (output,)
     return read_transcript(output).texts
 
 
 def _tests_recovery(task: Task, phase: Phase) -> bool:
-    """Tell whether a recovery has to show that the tests of the failed phase pass."""
+    """Return whether a recovery must show that the tests of the failed phase pass."""
     pipeline = find_pipeline(task.state)
     failed = None if pipeline is None or not phase.recovers else task.rules.phase(pipeline.failed_phase)
     return failed is not None and failed.tests != "none"

@@ -1,6 +1,6 @@
-"""What a user sees of a drive: lines for each happening, and the status line of who is at work. Pure.
+"""The display of a drive: lines for each happening, and the status line. Pure.
 
-What an agent prints is made visible first: it can neither move the cursor nor pass for a line of ours.
+An agent's output is escaped first, so that it can't move the cursor or imitate our own lines.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from phase_gate.values import Value, field
 from phase_gate.visible import count, show_line, show_rows
 from phase_gate.workflow.names import show_duration
 
-#: Bytes of a command's output that a view may show: an event takes some thousands.
+#: Bytes kept of a command's output for display: an event has a few thousand.
 _TAIL = 1 << 16
 
 
 class Happening(Value):
-    """What a drive tells while it goes on: a view shows it, and `--json` prints it."""
+    """An event of a running drive: a view shows it, and `--json` prints it."""
 
     #: A key of `_LINES`.
     kind: str
@@ -27,20 +27,20 @@ class Happening(Value):
 
     @property
     def document(self) -> dict[str, Any]:
-        """One line of `phase-gate drive --json`."""
+        """The line of `phase-gate drive --json`."""
         return {"event": self.kind, "at": self.at, **self.data}
 
 
-# --- who is at work
+# --- who is working
 
 
 class Working(Value):
     #: `agent`, `tests`, `executor`, `verify`, `reviewer`, a voter's name, or `waits`.
     role: str
-    #: The phase, or the task; and the number of the iteration, or the attempt.
+    #: The phase or the task, and the number of the iteration or the attempt.
     where: str
     number: int
-    #: Seconds that it may take; 0: it has no limit.
+    #: The time limit in seconds; 0 for none.
     limit: float = 0.0
 
 
@@ -48,7 +48,7 @@ _DOING = {"tests": "tests run", "verify": "verify command runs", "waits": "waits
 
 
 def render_status(working: Working, seconds: float, tail: Tail, *, is_ending: bool) -> str:
-    """Return the one line that is drawn again and again: who works, for how long, and what was printed last."""
+    """Return the status line, which is redrawn: who works, for how long, and the last line of output."""
     doing = _DOING.get(working.role, f"{working.role} works")
     limit = f" of {show_duration(working.limit)}" if working.limit else ""
     hint = (
@@ -59,7 +59,7 @@ def render_status(working: Working, seconds: float, tail: Tail, *, is_ending: bo
 
 
 class Tail:
-    """The end of what a command prints, for a view: written to like a file."""
+    """The end of a command's output, for display. Written to like a file."""
 
     def __init__(self) -> None:
         self._data = b""
@@ -67,19 +67,19 @@ class Tail:
     def write(self, data: bytes) -> int:
         self._data += data
         if len(self._data) > _TAIL:
-            # From the beginning of a line: half an event is no line that anyone could read.
+            # Start at the beginning of a line: part of an event is not readable.
             self._data = self._data[-_TAIL:].partition(b"\n")[2] or self._data[-_TAIL:]
         return len(data)
 
     def flush(self) -> None:
-        """Nothing waits."""
+        """Do nothing: there is no buffer."""
 
     def clear(self) -> None:
-        """Forget it: another command begins."""
+        """Forget the output, because another command begins."""
         self._data = b""
 
     def last(self) -> str:
-        """Return the last line that says something; of an event, what it tells."""
+        """Return the last line that is not empty; for an event, its description."""
         for row in reversed(self._data.decode("utf-8", "replace").replace("\r", "\n").splitlines()):
             told = describe_event(row)
             if text := (row if told is None else told).strip():
@@ -87,17 +87,17 @@ class Tail:
         return ""
 
 
-# --- lines that stay
+# --- permanent lines
 
 
 _Data = Mapping[str, Any]
 
-#: Statuses of a verify task that are worth a line; while it goes on, the next line says what follows.
+#: Statuses of a verify task that get a line. In other cases, the next line shows what happens.
 _SAID = frozenset({"APPROVED", "FAILED", "REJECTED", "BLOCKED"})
 
 
 def render_lines(happening: Happening) -> str:
-    """Return a happening as lines for people; empty where there is nothing to say."""
+    """Return a happening as lines for people; empty if there is nothing to show."""
     return show_rows(filter(None, _LINES[happening.kind](happening.data)))
 
 
