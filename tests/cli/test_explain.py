@@ -15,6 +15,7 @@ from phase_gate.errors import MESSAGES
 from tests.cli.conftest import Begin
 
 SOURCE = Path(phase_gate.__file__).parent
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def slugs_in_code() -> set[object]:
 
 
 def slugs_on_the_page() -> set[str]:
-    page = (SOURCE.parents[1] / "docs" / "reference" / "messages.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "messages.md").read_text(encoding="utf-8")
     return set(re.findall(r"(?m)^\| `([a-z-]+)` \|", page))
 
 

@@ -6,6 +6,7 @@ The corpus has a cheat and its honest twin for each of these rows; here is what 
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -123,7 +124,7 @@ def test_twin_a_person_writes_it(project: Project) -> None:
 @pytest.mark.cheats(32)
 def test_a_run_that_is_not_recorded_proves_nothing(red_project: Project) -> None:
     project = red_project.write(calc=CALC)
-    ran = project.process("python", "-m", "pytest", "-p", "no:cacheprovider")
+    ran = project.process(sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
     assert (ran.code, ran.has("2 passed")) == (0, True)
     assert project.gate("check", "--gate1").code == CLOSED
 

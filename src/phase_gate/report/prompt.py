@@ -79,7 +79,7 @@ Then stop. You can do both at any time.
 
 Deleting, skipping or changing tests or rules closes the gate and is reported.
 
-State in a sentence of your own what is complete, such as `All tasks are completed.`; this counts, too.
+Write in a sentence of your own what is complete, such as `All tasks are completed.`; this counts, too.
 End your answer with this block at the left margin, outside of any fence, with every value filled in. Name all remaining
 work in it; a block that claims completion while work remains or tests fail is refused.
 
