@@ -113,7 +113,7 @@ CLEAN = (
     *("bound.py", "codec.py", "errors.py", "exit_codes.py", "hookspecs.py", "names.py"),
     *("gate", "recording", "runs"),
     *("plugin.py", "project.py", "task.py", "values.py", "visible.py"),
-    *("cli", "drive"),
+    *("cli", "drive", "agents"),
     # Without the prompts for agents, which keep their words.
     *(f"tasks/{each.name}" for each in sorted((SOURCE / "tasks").glob("*.py")) if each.name != "prompts.py"),
 )

@@ -173,7 +173,7 @@ def test_the_doctor_says_what_is_wrong(
 
     mark, says = say("no-such-program")
     assert mark == "bad"
-    assert ", so the agent goes on unasked; " in says
+    assert ", so the agent continues unasked; " in says
     assert says.startswith("Stop: 'no-such-program hook stop --agent claude' ends with ")
     assert says.endswith("phase-gate init --agent claude --program PATH")
     assert say(silent(folder, "hello"))[1].endswith("does not answer in JSON")
@@ -183,7 +183,7 @@ def test_the_doctor_says_what_is_wrong(
 @pytest.mark.parametrize(
     ("agent", "what"),
     [
-        ("codex", "so the agent goes on unasked"),
+        ("codex", "so the agent continues unasked"),
         ("gemini", "so the agent is refused every stop and every write"),
         ("copilot", "so the agent stops unasked, and is refused every tool"),
     ],

@@ -1,4 +1,4 @@
-"""Coding agents: what their hooks send and want, their settings files, what they may write.
+"""Coding agents: the input and output of their hooks, their settings files, the files that they may write.
 
-May read and write an agent's settings when a person asks for it; never starts an agent. Begin with `agent`.
+Reads and writes an agent's settings when a person asks for it. Never starts an agent. Begin with `agent`.
 """

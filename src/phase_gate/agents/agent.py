@@ -1,6 +1,6 @@
-"""What there is to know about a coding agent: how it asks, how it is answered, where it is told to ask.
+"""The properties of each coding agent: the format of its events and of our answers, and its settings files.
 
-A new client is one more value of `CLIENTS`.
+To support another client, add a value to `CLIENTS`.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ class ToolCall(Value):
 
     tool: str
     input: Document
-    #: Where the agent is, which paths are relative to; empty where it does not tell.
+    #: The agent's current folder, which paths are relative to; empty if the event does not contain it.
     folder: str = ""
 
 
 class Output(Value):
-    """What a hook prints, and how it ends."""
+    """A hook's output and exit code."""
 
-    #: The one JSON object on standard output; None: nothing is printed there.
+    #: The JSON object on standard output; None: print nothing there.
     document: Document | None = field(default_factory=dict)
-    #: For the agent's log, or, with code 2, for the agent itself.
+    #: For the agent's log or, with code 2, for the agent itself.
     error: str = ""
     exit_code: int = 0
 
 
-# --- what an event says, under whichever names: those that Claude Code began with, and those of Cursor and Copilot
+# --- the fields of an event: the names that Claude Code introduced, and those of Cursor and Copilot
 
 
-#: How often Cursor lets a hook send it on, where its settings do not say otherwise.
+#: How often Cursor lets a hook make it continue, unless its settings change that.
 LOOP_LIMIT = 5
 
 
@@ -66,7 +66,7 @@ def read_tool(event: Document) -> ToolCall:
             given = {"input": given}
     tool, roots = _first_text(event, "tool_name", "toolName"), event.get("workspace_roots")
     if not tool and isinstance(event.get("command"), str):
-        tool, given = "Shell", {"command": event["command"]}  # Cursor's beforeShellExecution
+        tool, given = "Shell", {"command": event["command"]}  # the event beforeShellExecution of Cursor
     root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
     return ToolCall(
         tool=tool, input=given if isinstance(given, Mapping) else {}, folder=_first_text(event, "cwd") or root
@@ -80,12 +80,12 @@ def _first_text(event: Document, *names: str) -> str:
 # --- an agent
 
 
-#: In a template of a document: the command of a hook, what a hook says, and whether it denies a tool or asks about it.
+#: Placeholders in a template: a hook's command, its message, and whether it denies a tool or asks about it.
 COMMAND, SAID, VERDICT = "{command}", "{said}", "{verdict}"
 
 
 def fill(template: Any, words: Mapping[str, str]) -> Any:
-    """Return a template with these words in their places."""
+    """Return a template with its placeholders filled in."""
     if isinstance(template, Mapping):
         return {key: fill(value, words) for key, value in template.items()}
     if isinstance(template, list):
@@ -94,18 +94,18 @@ def fill(template: Any, words: Mapping[str, str]) -> Any:
 
 
 class Agent(Value):
-    """One agent; what it does not say is as Claude Code has it."""
+    """One agent. The defaults are those of Claude Code."""
 
     name: str
-    #: As its makers write it.
+    #: The name as its makers write it.
     title: str
-    #: The file with its hooks, from the root; and the one with its instructions.
+    #: The file with its hooks, and the file with its instructions, as paths from the root.
     settings: str
     instructions: str
-    #: What stands in the list of each event.
+    #: The entries in the lists of events.
     stop_entry: Document
     tool_entry: Document
-    #: How it is sent on, and how it is refused a tool.
+    #: The answers that make it continue, and that refuse a tool.
     on_block: Document = field(default_factory=lambda: {"decision": "block", "reason": SAID})
     on_refusal: Document = field(
         default_factory=lambda: {
@@ -116,32 +116,32 @@ class Agent(Value):
             }
         }
     )
-    #: The code that sends it on, with the reason on standard error; 0: the document does.
+    #: The exit code that makes it continue, with the reason on standard error; 0: the document does that.
     block_code: int = 0
-    #: Whether it can ask the user about a tool: elsewhere it may use what a person should look at.
+    #: Whether it can ask the user about a tool. If not, it may use a tool that a person should confirm.
     can_ask: bool = True
-    #: Whether it shows the user what there is to tell; else that goes to its log.
+    #: Whether it shows our messages to the user. If not, they go to its log.
     can_tell: bool = True
-    #: What its events are called: about to stop, about to use a tool.
+    #: The names of its events: about to stop, about to use a tool.
     stop_event: str = "Stop"
     tool_event: str = "PreToolUse"
-    #: What else a new file of settings has to have.
+    #: Other required content of a new settings file.
     head: Document = field(default_factory=dict)
-    #: How it is started without a person: `{text}` stands for the prompt, `{prompt}` for a file with it; without
-    #: either it reads the prompt from standard input. Empty: it can't be.
+    #: The command line without a person: `{text}` is replaced by the prompt, `{prompt}` by a file with it. Without
+    #: either, it reads the prompt from standard input. Empty: not supported.
     headless: tuple[str, ...] = ()
-    #: What a user does so that the client runs the hooks of a project; empty: nothing has to be done.
+    #: What a user must do before the client runs a project's hooks; empty: nothing.
     trust_step: str = ""
-    #: What becomes of a stop and of a tool whose hook does not start.
-    when_hook_fails: str = "the agent goes on unasked"
+    #: The consequence if a hook does not start.
+    when_hook_fails: str = "the agent continues unasked"
 
     def entry(self, event: str, command: str) -> Document:
-        """Return what stands in the list of an event, for a command."""
+        """Return the entry for a command in the list of an event."""
         filled: Document = fill(self.stop_entry if event == self.stop_event else self.tool_entry, {COMMAND: command})
         return filled
 
     def answer(self, answer: HookAnswer) -> Output:
-        """Return what a hook prints. Never "allow": that would take the place of what the user is asked."""
+        """Return a hook's output. Never "allow": that would replace the agent's own question to the user."""
         text, verdict = answer.text, answer.verdict
         words = {SAID: text, VERDICT: verdict}
         if verdict == "block" and self.block_code:
@@ -155,26 +155,26 @@ class Agent(Value):
         return Output(document={"systemMessage": text} if text else {})
 
     def example(self, event: str) -> Document:
-        """Return an event to try its hooks with, in the form that all read; the tool would write the gate's record."""
+        """Return an event to test its hooks, in the format that all read. The tool would write the gate's record."""
         call = {"tool_name": "Write", "tool_input": {"file_path": ".phase-gate/state.json", "content": ""}}
         return {"hook_event_name": event, "session_id": "doctor", **(call if event == self.tool_event else {})}
 
     def command(self, program: str, event: str) -> str:
-        """Return what the agent runs. Some trust it by its hash, so it stays the same from version to version."""
+        """Return the command of a hook. Some agents trust it by its hash, so it is the same in every version."""
         return f"{program} hook {'stop' if event == self.stop_event else 'pre-tool'} --agent {self.name}"
 
 
-# --- the clients, one value each: what differs from the form of Claude Code, and how each is set up
+# --- the clients, one value each: differences from Claude Code's format, and how each is set up
 
 
-#: Seconds; some wait ten minutes by default, and an answer takes a fraction of a second.
+#: Seconds. Some agents wait ten minutes by default, and an answer takes a fraction of a second.
 TIMEOUT = 30
 
-#: How most write an entry: that of a tool has the names of the tools that are asked about, too.
+#: The most common form of an entry. An entry for tools also has a matcher with their names.
 _HOOK = {"type": "command", "command": COMMAND, "timeout": TIMEOUT}
 _HOOKS = {"hooks": [_HOOK]}
 
-# --- Claude Code: `Stop` and `PreToolUse`, in the form that others have taken over
+# --- Claude Code: `Stop` and `PreToolUse`, in the format that others have adopted
 
 
 CLAUDE = Agent(
@@ -184,7 +184,7 @@ CLAUDE = Agent(
     instructions="CLAUDE.md",
     stop_entry=_HOOKS,
     tool_entry={"matcher": "Edit|Write|MultiEdit|NotebookEdit|Bash", **_HOOKS},
-    # It may edit files, and run the tests and us; what else it may do, its settings say.
+    # It may edit files, run the tests and run phase-gate. Its settings decide about the rest.
     headless=(
         *("claude", "-p", "--permission-mode", "acceptEdits", "--output-format", "stream-json", "--verbose"),
         *("--allowedTools", "Bash(pytest *)", "Bash(phase-gate *)"),
@@ -192,24 +192,24 @@ CLAUDE = Agent(
 )
 
 
-# --- Codex CLI: like Claude Code, but an unknown key makes an answer void, and a tool can only be denied
+# --- Codex CLI: like Claude Code, but an unknown key invalidates an answer, and a tool can only be denied
 
 
 CODEX = Agent(
     name="codex",
     title="Codex CLI",
-    can_ask=False,  # it would count as a failed hook, and let the tool run unsaid
+    can_ask=False,  # it would count as a failed hook, and the tool would run without a message
     settings=".codex/hooks.json",
     instructions="AGENTS.md",
     stop_entry=_HOOKS,
     tool_entry={"matcher": "apply_patch|Edit|Write|Bash", **_HOOKS},
-    # Its own sandbox lets it write in this folder only, and keeps it off the network.
+    # Its own sandbox limits writes to this folder, and blocks the network.
     headless=("codex", "exec", "--json", "--sandbox", "workspace-write", "-"),
     trust_step="start codex here, trust the folder, then type /hooks and trust each with t",
 )
 
 
-# --- Gemini CLI: `AfterAgent` and `BeforeTool`; it knows `deny` and no way to ask; its time-outs are in milliseconds
+# --- Gemini CLI: `AfterAgent` and `BeforeTool`; it supports `deny`, but can't ask; its timeouts are in milliseconds
 
 
 _HOOKS_GEMINI = {"hooks": [{**_HOOK, "name": "phase-gate", "timeout": TIMEOUT * 1000}]}
@@ -228,7 +228,7 @@ GEMINI = Agent(
     tool_event="BeforeTool",
     stop_entry=_HOOKS_GEMINI,
     tool_entry={"matcher": "write_file|replace|run_shell_command", **_HOOKS_GEMINI},
-    # It may edit files, and run the tests and us.
+    # It may edit files, run the tests and run phase-gate.
     headless=(
         *("gemini", "--approval-mode", "auto_edit", "--output-format", "stream-json"),
         *("--allowed-tools", "run_shell_command(pytest)", "--allowed-tools", "run_shell_command(phase-gate)"),
@@ -238,7 +238,7 @@ GEMINI = Agent(
 )
 
 
-# --- Cursor: `stop` is answered with a message to go on with, `preToolUse` with a permission; it counts its own loops
+# --- Cursor: `stop` is answered with a message to continue, `preToolUse` with a permission; it counts its own loops
 
 
 CURSOR = Agent(
@@ -252,7 +252,7 @@ CURSOR = Agent(
     stop_event="stop",
     tool_event="preToolUse",
     stop_entry={"command": COMMAND, "timeout": TIMEOUT, "loop_limit": LOOP_LIMIT},
-    # Without a matcher: its names of tools change, and ours is the table that knows them.
+    # Without a matcher: Cursor's names of tools change, and our own table knows them.
     tool_entry={"command": COMMAND, "timeout": TIMEOUT, "failClosed": True},
     head={"version": 1},
     trust_step="open the folder in Cursor, trust it, and look at the hooks in its settings",
@@ -275,7 +275,7 @@ COPILOT = Agent(
     tool_event="preToolUse",
     stop_entry=_HOOK_COPILOT,
     tool_entry=_HOOK_COPILOT,
-    # It may edit files, and run the tests and us; and it asks nothing, for there is no person.
+    # It may edit files, run the tests and run phase-gate. It asks no questions, because there is no person.
     headless=(
         *("copilot", "--output-format", "json", "--no-ask-user", "--allow-tool", "write"),
         *("--allow-tool", "shell(pytest:*)", "--allow-tool", "shell(phase-gate:*)"),
@@ -286,7 +286,7 @@ COPILOT = Agent(
 )
 
 
-# --- VS Code chat: like Claude Code for tools; a stop is held up by exit code 2, with the reason on standard error
+# --- VS Code chat: like Claude Code for tools; exit code 2 blocks a stop, with the reason on standard error
 
 
 VSCODE = Agent(
@@ -309,7 +309,7 @@ def load_agent(name: str) -> Agent:
 
 
 def recognise(event: Document) -> str:
-    """Return whose event this is; what no other agent claims is in the form of Claude Code."""
+    """Return the agent that sent an event. An event that no other agent claims has Claude Code's format."""
     if "conversation_id" in event:
         return "cursor"
     if "sessionId" in event:

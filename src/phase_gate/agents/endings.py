@@ -1,7 +1,7 @@
-"""What a client tells of itself: why it ended, by its exit status and its last words; and what it does now. Pure.
+"""A client's own output: why it ended, from its exit status and last lines; and what it is doing now. Pure.
 
-The forms were seen with a server that refuses as the makers' own does. Only a client that failed is looked at, and only
-lines in which it reports errors itself: what a model says decides nothing.
+The formats were recorded with a server that refuses requests as the vendors' servers do. Only the output of a failed
+client is examined, and only lines in which the client itself reports errors: a model's text decides nothing.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from phase_gate.values import Literal, Value
 from phase_gate.visible import show_line
 
 #: `ended`: it worked, and stopped. `busy`: it was refused for now, and the same call works later. `no-login`,
-#: `no-credit`, `untrusted`: only a person can mend it. `failed`: anything else.
+#: `no-credit`, `untrusted`: only a person can fix it. `failed`: anything else.
 Kind = Literal["ended", "busy", "no-login", "no-credit", "untrusted", "failed"]
 
-#: Characters and lines at the end of the output in which a client says why it failed.
+#: Characters and lines at the end of the output in which a client reports why it failed.
 LAST_WORDS, _LAST_ROWS = 8000, 60
 _COLOUR = r"\x1b\[[0-9;]*m"
-#: Characters of its words that are kept.
+#: Characters kept of its message.
 _KEPT = 200
 
-#: How a line begins in which one of the clients that we know reports an error itself, in words; and what an event of
-#: theirs has that does.
+#: The beginnings of lines in which known clients report an error as text, and the fields of events in which they
+#: report one.
 _REPORT = re.compile(
     r"API Error|ERROR: |Error: |Error when talking to|Not logged in|Invalid API key|Please run /login|Credit balance"
     r"|Not inside a trusted|.{0,20}is not running in a trusted|When using Gemini|Please set an Auth|402 "
@@ -34,7 +34,7 @@ _EVENT = re.compile(r'\{.*(?:"is_error":true|"type":"turn\.failed"|"status":"err
 _MESSAGE = re.compile(r'"(?:result|message)":"((?:[^"\\]|\\.)*)"')
 _STATUS = re.compile(r'"(?:api_error_status|statusCode)":(\d+)')
 
-#: What an error is about, the first that fits.
+#: The kind of an error, by its text. The first match wins.
 _MEANINGS: Mapping[Kind, re.Pattern[str]] = {
     "untrusted": re.compile(r"trusted directory"),
     "no-login": re.compile(
@@ -55,21 +55,21 @@ _MEANINGS: Mapping[Kind, re.Pattern[str]] = {
 
 class Ending(Value):
     kind: Kind
-    #: The client's own words; empty where it told nothing that we know.
+    #: The client's own message; empty if it has no known format.
     said: str = ""
 
     @property
     def is_for_people(self) -> bool:
-        """Only a person can mend it."""
+        """Whether only a person can fix it."""
         return self.kind in ("no-login", "no-credit", "untrusted")
 
 
 def classify(code: int | None, tail: str, *, is_known: bool) -> Ending:
-    """Return how a client ended; of several lines that tell something, the last one counts.
+    """Return how a client ended. If several lines report a reason, the last one counts.
 
     :param code: its exit status; None if it was ended from outside.
-    :param tail: the end of all that it printed.
-    :param is_known: whether we know how it reports errors; other programs may say it anywhere in a line.
+    :param tail: the end of its whole output.
+    :param is_known: whether we know how it reports errors. Other programs may report them anywhere in a line.
     """
     if not code:
         return Ending(kind="failed" if code is None else "ended")
@@ -86,15 +86,15 @@ def classify(code: int | None, tail: str, *, is_known: bool) -> Ending:
     return Ending(kind="failed")
 
 
-# --- what a client does now, by the events that it prints, one JSON document a line: nothing is decided by it
+# --- what a client is doing now, from the events that it prints, one JSON document per line. For display only
 
 
-#: In an event, what tells most of what a client says or calls: the first that there is, however deep.
+#: The most informative fields of an event, at any depth. The first one found is shown.
 _TELLING = ("text", "command", "cmd", "file_path", "filePath", "path", "pattern", "query", "url", "content")
 
 
 def describe_event(line: str) -> str | None:
-    """Return what an event tells in a line, empty if that is nothing; None if the line is no event."""
+    """Return an event's description in one line, maybe empty; None if the line is not an event."""
     if not line.lstrip().startswith("{"):
         return None
     try:
@@ -105,7 +105,7 @@ def describe_event(line: str) -> str | None:
     except (ValueError, RecursionError):
         return None
     said = next((told[key] for key in _TELLING if key in told), "")
-    # The last line of a text: where it says what comes of it.
+    # The last line of a text, which usually contains the conclusion.
     return (said.strip().splitlines() or [""])[-1].strip()
 
 

@@ -1,8 +1,7 @@
-"""What an agent's hook is told: may it stop, may it write this file?
+"""The answers to an agent's hooks: whether it may stop, and whether it may write a file.
 
-Where a task stands is said as `Task.standing` says it, in the same words. What is written is judged by its path alone;
-that is a courtesy to the agent, for the gate itself finds every change that is made anyway. How an agent asks and is
-answered is `agent`.
+The status of a task is worded as in `Task.standing`. A write is judged by its path alone. This only warns the agent
+early, because the gate itself finds every change anyway. The formats of events and answers are in `agent`.
 """
 
 from __future__ import annotations
@@ -29,30 +28,30 @@ from phase_gate.workflow.settings import Until
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from phase_gate.gate.freeze import Frozen  # a stop looks at nothing that is frozen
+    from phase_gate.gate.freeze import Frozen  # not needed for a stop
 
 _Unknown = Literal[""]
 Verdict = Literal["allow", "block", "ask", "deny"]
 
-#: Statuses whose sentence says by itself that it is no longer the agent's turn.
+#: Statuses whose text already shows that it is no longer the agent's turn.
 _OVER = frozenset({"halted", "stuck", "needs-person"})
 
 
 class HookAnswer(Value):
     verdict: Verdict
-    #: Where the task stands, as every command says it; empty where that is not what was asked, or not known.
+    #: The task's status, as in every command; empty if it is unknown or not part of the question.
     status: Status | _Unknown = ""
     reason: str = ""
-    #: What there is to say beside it.
+    #: An additional remark.
     note: str = ""
     next_command: str = ""
     next_hint: str = ""
-    #: It may stop, though nothing is done: a person has to look.
+    #: It may stop although the work is not done, because a person is needed.
     needs_person: bool = False
 
     @property
     def text(self) -> str:
-        """What to say, to the agent or to a person; empty if there is nothing to say."""
+        """The message for the agent or for a person; empty if there is none."""
         if not self.reason:
             return ""
         said = self.reason
@@ -68,14 +67,14 @@ class HookAnswer(Value):
 class Stop(Value):
     """An agent that is about to stop."""
 
-    #: What the agent calls the session; empty where it does not tell.
+    #: The agent's name for the session; empty if unknown.
     session: str = ""
-    #: How often it was sent on, and how often its own rules allow that; None where it does not tell.
+    #: How often hooks made it continue, and how often its own rules allow that; None if unknown.
     sent_on: int | None = None
     limit: int | None = None
-    #: A person interrupted it, or it failed: it can't be sent on.
+    #: A person interrupted it, or it failed, so it can't continue.
     is_broken_off: bool = False
-    #: A helper that the agent started ends: the work itself goes on.
+    #: The agent's helper ends, but the work itself continues.
     is_helper: bool = False
 
     @property
@@ -89,8 +88,8 @@ ALLOW = HookAnswer(verdict="allow")
 def decide_stop(state: State, standing: Standing, stop: Stop, *, until: Until, may_end_cycle: bool) -> HookAnswer:
     """Return whether the agent may stop.
 
-    :param until: what it works towards: the end of the cycle, or of the phase.
-    :param may_end_cycle: the present phase is one that may end the cycle.
+    :param until: the agent's goal: the end of the cycle, or of the phase.
+    :param may_end_cycle: whether the present phase may end the cycle.
     """
     if state.phase is None or state.is_done or stop.is_broken_off or stop.is_helper:
         return ALLOW
@@ -117,7 +116,7 @@ def decide_stop(state: State, standing: Standing, stop: Stop, *, until: Until, m
 
 
 def _name_weakened(state: State) -> str:
-    """Say what RED did to older tests, in a clause; empty: nothing."""
+    """Return a clause about older tests that RED weakened; empty if there are none."""
     last = state.evaluation
     findings = last.findings if last is not None and last.subject.cycle == state.cycle else ()
     places = [finding.place for finding in findings if finding.slug in WEAKENED]
@@ -125,7 +124,7 @@ def _name_weakened(state: State) -> str:
 
 
 def decide_stop_in_doubt(problem: str, remedy: str, stop: Stop) -> HookAnswer:
-    """Return the answer where the state can't be trusted: closed, with the way to repair it."""
+    """Return the answer if the state can't be trusted: closed, and how to repair it."""
     if stop.is_broken_off or stop.is_helper:
         return ALLOW
     reason = f"the gate is closed, for its state can't be trusted: {problem}"
@@ -135,37 +134,37 @@ def decide_stop_in_doubt(problem: str, remedy: str, stop: Stop) -> HookAnswer:
     )
 
 
-# --- how often an agent was held up, and what has to change before it is held up again
+# --- how often an agent was blocked, and what has to change before it is blocked again
 #
-# Some agents would be sent on for ever, so the stop hook counts: in a small file for each session of an agent, in the
-# state folder's cache. It is evidence of nothing, so it is no part of the ledger and may be lost at any time. One file
-# each, so that two agents that ask at once do not undo each other's count.
+# Some agents would continue forever, so the stop hook counts its blocks, in a small file for each session of an agent,
+# in the state folder's cache. The count is not evidence, so it is not in the ledger, and may be lost at any time. Each
+# session has its own file, so that two agents that ask at once do not overwrite each other's count.
 
 
-#: So many times the blocks that are allowed in a row, if no complete run tests anything new.
+#: Without a complete run on changed files, the total of blocks is limited to this many times the limit in a row.
 PATIENCE = 5
 
 
 class Progress(Value):
-    """What has to change before an agent may be held up again."""
+    """What has to change before an agent may be blocked again."""
 
-    #: The files, and what is recorded of runs and phases.
+    #: The files, and the recorded runs and phases.
     mark: str = ""
-    #: The files that the last complete run tested, and the phase that it was in.
+    #: The files that the last complete run tested, and its phase.
     tested: str = ""
 
 
 class Blocks(Value):
-    """How often an agent was held up."""
+    """How often an agent was blocked."""
 
-    #: In a row, with no run recorded and no file changed.
+    #: In a row, without a recorded run or a changed file.
     in_row: int = 0
-    #: With no complete run on changed files: one that only ever edits, or only ever runs, comes to an end, too.
+    #: Without a complete run on changed files. This also limits an agent that only edits, or only runs tests.
     untested: int = 0
     progress: Progress = Progress()
 
     def after(self, now: Progress) -> Blocks:
-        """Return the count with one more."""
+        """Return the count after another block."""
         return Blocks(
             in_row=1 + (self.in_row if now.mark == self.progress.mark else 0),
             untested=1 + (self.untested if now.tested == self.progress.tested else 0),
@@ -173,12 +172,12 @@ class Blocks(Value):
         )
 
 
-#: Where nothing of the task can be read: then nothing can be recorded either, whatever the agent changes.
+#: Used if the task can't be read: then no progress can be recorded, whatever the agent changes.
 NO_PROGRESS = Progress()
 
 
 def progress_of(state: State, tree: str) -> Progress:
-    """Return how far a task is. Signals and claims are words, so they are no part of it."""
+    """Return a task's progress. Signals and claims are only words, so they are not part of it."""
     seen = State(
         cycle=state.cycle,
         phase=state.phase,
@@ -192,24 +191,24 @@ def progress_of(state: State, tree: str) -> Progress:
 
 
 def digest(value: object) -> str:
-    """Return a short name for a value that JSON has."""
+    """Return a short digest of a JSON value."""
     return sha256(dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
-#: Sessions that are remembered at once; the oldest are forgotten first.
+#: How many sessions are remembered. The oldest are removed first.
 MOST_SESSIONS = 32
 _MAX_BYTES = 4096
 
 
 def block_file(state_folder: Path, *, agent: str, session: str, task: str) -> Path:
-    """Return where the count of a session is kept; of the task, where the agent does not name its session."""
+    """Return the file with the count of a session, or of the task if the agent does not name its session."""
     return state_folder / "cache" / f"stops-{digest([agent, session, task])}.json"
 
 
 def count_block(file: Path, now: Progress) -> Blocks | None:
-    """Count one more block and return how many there are; None if that can't be kept."""
+    """Count another block and return the count; None if it can't be saved."""
     if not file.parent.parent.is_dir():
-        return None  # a hook makes no state folder
+        return None  # a hook does not create the state folder
     blocks = _load(file).after(now)
     try:
         make_folder(REAL, file.parent)
@@ -237,10 +236,10 @@ def _forget_oldest(file: Path) -> None:
 
 
 def limit_blocks(answer: HookAnswer, blocks: Blocks | None, *, most: int) -> HookAnswer:
-    """Return the answer that ends a loop: so many blocks and no more. The gate stays closed, whatever is said here.
+    """Return the answer that ends a loop after `most` blocks. The gate stays closed in any case.
 
-    :param blocks: how often the agent was held up, this time among them; None if that can't be counted. Then it is let
-        go: sending it on could go on for ever, and where a count can't be written, no run can be recorded either.
+    :param blocks: how often the agent was blocked, including now; None if uncountable. Then the agent may stop:
+        it could be blocked forever, and if a count can't be written, no run can be recorded either.
     """
     if answer.verdict != "block":
         return answer
@@ -257,7 +256,7 @@ def limit_blocks(answer: HookAnswer, blocks: Blocks | None, *, most: int) -> Hoo
 
 
 def let_go(answer: HookAnswer, why: str) -> HookAnswer:
-    """Return the answer for an agent that is not sent on any more: the person who reads it has to act."""
+    """Return the answer for an agent that is no longer blocked. The person who reads it has to act."""
     notes = [each for each in (answer.note, why, "a person is needed") if each]
     return replace(answer, verdict="allow", note="; ".join(notes), needs_person=True)
 
@@ -265,31 +264,31 @@ def let_go(answer: HookAnswer, why: str) -> HookAnswer:
 # --- about to write
 
 
-#: pytest reads these and nothing else does.
+#: Files that only pytest reads.
 PYTEST_FILES = frozenset({"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"})
 
 
 class WriteContext(Value):
-    """What the rules look at."""
+    """The input of the rules about writes."""
 
-    #: From the root.
+    #: As a path from the root.
     state_folder: str
-    #: Where the agent of a drive answers, from the root; empty: nowhere.
+    #: The answer file of a drive's agent, as a path from the root; empty if there is none.
     answer_file: str = ""
     task: str = "default"
     phase: str = ""
-    #: The phase that comes first, which is the way back.
+    #: The first phase, which a rewind returns to.
     first: str = ""
-    #: What may not change now; None if nothing is frozen.
+    #: The frozen tests and their support files; None if nothing is frozen.
     frozen: Frozen | None = None
-    #: Our own configuration, and files of workflows.
+    #: Our own configuration, and workflow files.
     rules: tuple[str, ...] = ()
-    #: Files that agents' hooks stand in; none outside a cycle.
+    #: Files with agents' hooks; empty outside a cycle.
     hook_files: tuple[str, ...] = ()
 
 
 def decide_writes(paths: Iterable[str], context: WriteContext) -> HookAnswer:
-    """Return the strictest answer of all.
+    """Return the strictest answer for all paths.
 
     :param paths: from the root, with slashes; from a shell also folders.
     """
@@ -298,7 +297,7 @@ def decide_writes(paths: Iterable[str], context: WriteContext) -> HookAnswer:
 
 
 def decide_writes_in_doubt(paths: Iterable[str], context: WriteContext, problem: str, remedy: str) -> HookAnswer:
-    """Return the answer where the state can't be trusted: nothing in the project is written until it is."""
+    """Return the answer if the state can't be trusted: nothing in the project may be written until it is repaired."""
     for path in paths:
         if (ours := _decide_about_state(path, context)) is not None:
             return ours
@@ -309,7 +308,7 @@ def decide_writes_in_doubt(paths: Iterable[str], context: WriteContext, problem:
 
 
 def _decide(path: str, context: WriteContext) -> HookAnswer | None:
-    """Return what speaks against writing it; None: nothing."""
+    """Return the objection to a write; None if there is none."""
     if path == context.answer_file:
         return None
     if (ours := _decide_about_state(path, context)) is not None:
@@ -346,12 +345,12 @@ def _decide_about_state(path: str, context: WriteContext) -> HookAnswer | None:
     )
 
 
-#: How an agent calls a person.
+#: The signals with which an agent calls a person.
 _Call = Literal["blocked", "test-wrong"]
 
 
 def _refuse(context: WriteContext, reason: str, *, answer: _Call = "test-wrong") -> HookAnswer:
-    """Return that it is not written, and the one thing that an agent may do about it by itself: say so, and stop."""
+    """Refuse a write, and name the only thing that the agent can do about it: signal the problem, and stop."""
     way_back = f'a person goes back with: phase-gate rewind {context.first.lower()} --reason "..."'
     cause = "it is wrong" if answer == "test-wrong" else "it has to change"
     return HookAnswer(
@@ -367,6 +366,6 @@ def _is_above_tests(conftest: str, frozen: Frozen) -> bool:
 
 
 def _covers(written: str, file: str) -> bool:
-    """Tell whether writing a path touches a file: it is the file, or a folder above it."""
+    """Return whether writing a path affects a file: it is the file, or a folder above it."""
     written = posixpath.normpath(written)
     return written in (".", file) or file.startswith(f"{written}/")

@@ -1,7 +1,7 @@
-"""Tell agents to ask us, and take it back: hooks in their settings, and a block in their instructions.
+"""Install and remove the integration with agents: hooks in their settings, and a block in their instructions.
 
-Settings are read and written as JSON, whole: `show_diff` shows what that changes. A file with comments is left alone,
-and its owner is told what to paste.
+Settings are read and rewritten as a whole, as JSON, and `show_diff` shows the changes. A file with comments is not
+changed: its owner gets the text to paste.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from phase_gate.project import Project
 from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.values import Value
 
-#: What a hook of ours is known by, whatever program it is called through.
+#: Identifies our hooks, whatever program they are called through.
 _OURS = re.compile(r"\bhook (?:stop|pre-tool) --agent ([a-z]+)\b")
 
-#: What comes of a file that is no JSON, or has something else where hooks should stand.
+#: Errors from a file that is not JSON, or has something else in place of the hooks.
 _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 
-#: How agents call us unless the user says otherwise.
+#: The program that agents call, unless the user names another.
 PROGRAM = "phase-gate"
 
 
 class Edit(Value):
-    """A file before and after; None where there is none."""
+    """A file before and after a change; None where the file does not exist."""
 
     path: str
     before: str | None
@@ -43,11 +43,11 @@ class Edit(Value):
         return self.before != self.after
 
 
-# --- hooks in the settings of an agent. Pure
+# --- hooks in an agent's settings. Pure
 
 
 def install_hooks(agent: Agent, before: str | None, *, program: str | None = None) -> Edit:
-    """Return the settings with our hooks; those that are there already stay, unless another program is named."""
+    """Return the settings with our hooks. Existing ones are kept, unless another program is named."""
     events = (agent.stop_event, agent.tool_event)
     fresh = {event: [agent.entry(event, agent.command(program or PROGRAM, event))] for event in events}
     try:
@@ -60,7 +60,7 @@ def install_hooks(agent: Agent, before: str | None, *, program: str | None = Non
                 hooks[event] = [*_without_ours(rows, agent), *entries]
     except _UNREADABLE as error:
         if before is not None and has_hooks(before, agent):
-            return Edit(path=agent.settings, before=before, after=before)  # pasted into it by hand
+            return Edit(path=agent.settings, before=before, after=before)  # the hooks were pasted by hand
         raise NotAllowedError(
             f"{agent.settings} is left alone, for it is no plain JSON with an object of hooks: {error}",
             remedy=f"paste this into it, then type the same again: {json.dumps({**agent.head, 'hooks': fresh})}",
@@ -70,7 +70,7 @@ def install_hooks(agent: Agent, before: str | None, *, program: str | None = Non
 
 
 def remove_hooks(agent: Agent, before: str) -> Edit:
-    """Return the settings without our hooks, and without what is empty then; None instead of an empty file."""
+    """Return the settings without our hooks and without empty containers; None instead of an empty file."""
     unchanged = Edit(path=agent.settings, before=before, after=before)
     if not has_hooks(before, agent):
         return unchanged
@@ -96,12 +96,12 @@ def remove_hooks(agent: Agent, before: str) -> Edit:
 
 
 def has_hooks(text: str, agent: Agent) -> bool:
-    """Tell whether a hook of ours stands in an agent's settings, however they are written."""
+    """Return whether an agent's settings contain our hooks, in any format."""
     return agent.name in _OURS.findall(text)
 
 
 def find_commands(text: str, agent: Agent) -> dict[str, str]:
-    """Return our commands in an agent's settings by event; nothing where they can't be read."""
+    """Return our commands in an agent's settings, by event; empty if the settings can't be read."""
     try:
         hooks = json.loads(text)["hooks"]
         return {
@@ -119,14 +119,14 @@ def _is_ours(command: str, agent: Agent) -> bool:
 
 
 def _commands_in(rows: list[Any]) -> Iterator[str]:
-    """Yield the commands of an event, whichever keys they stand under."""
+    """Yield the commands of an event, under any key."""
     for row in rows:
         yield from (row[key] for key in ("command", "bash") if isinstance(row.get(key), str))
         yield from _commands_in(row.get("hooks", []))
 
 
 def _without_ours(rows: list[Any], agent: Agent) -> list[Any]:
-    """Return the entries of an event without our commands: a list of hooks that is empty then goes, too."""
+    """Return the entries of an event without our commands and without lists that are empty then."""
     kept = []
     for row in rows:
         inner = _without_ours(row.get("hooks", []), agent)
@@ -138,7 +138,7 @@ def _without_ours(rows: list[Any], agent: Agent) -> list[Any]:
 
 
 def _dump(document: object, *, like: str | None = None) -> str:
-    """Return JSON, indented as the file was."""
+    """Return JSON with the indentation of the original file."""
     found = re.search(r"^([ \t]+)\S", like or "", re.M)
     text = json.dumps(document, indent=found[1] if found else "  ", ensure_ascii=False) + "\n"
     return _with_ends_of(like, text)
@@ -148,7 +148,7 @@ def _with_ends_of(like: str | None, text: str) -> str:
     return text.replace("\n", "\r\n") if "\r\n" in (like or "") else text
 
 
-# --- the block in AGENTS.md and its like, between marks, so that it can be taken out again. Pure
+# --- the block in AGENTS.md and similar files, between markers, so that it can be removed. Pure
 
 
 BEGIN, END = "<!-- phase-gate: begin -->", "<!-- phase-gate: end -->"
@@ -188,7 +188,7 @@ def remove_block(path: str, before: str) -> Edit:
 
 
 def read_file(project: Project, path: str) -> str | None:
-    """Return the text of a file; None if there is none. Raises StorageError."""
+    """Return the text of a file; None if it is missing. Raises StorageError."""
     try:
         return _place(project, path).read_bytes().decode("utf-8", "surrogateescape")
     except FileNotFoundError:
@@ -198,7 +198,7 @@ def read_file(project: Project, path: str) -> str | None:
 
 
 def write_edit(project: Project, edit: Edit) -> None:
-    """Make the file what the edit says; a folder that is empty without it goes with it."""
+    """Write or remove the file according to the edit. Remove its folder if that is empty then."""
     place = _place(project, edit.path)
     if edit.after is None:
         place.unlink(missing_ok=True)
@@ -214,7 +214,7 @@ def write_edit(project: Project, edit: Edit) -> None:
 
 
 def _place(project: Project, path: str) -> Path:
-    """Return where a file really is. One file is a link to another at times, but never out of the project."""
+    """Return a file's real path. It may be a link to another file, but never to one outside the project."""
     place = Path(os.path.realpath(project.root / path))
     if not place.is_relative_to(os.path.realpath(project.root)):
         raise NotAllowedError(
@@ -224,7 +224,7 @@ def _place(project: Project, path: str) -> Path:
 
 
 def show_diff(edit: Edit) -> str:
-    """Return the edit as people read changes."""
+    """Return the edit as a unified diff."""
     before, after = (edit.before or "").splitlines(), (edit.after or "").splitlines()
     names = (edit.path if edit.before is not None else os.devnull, edit.path if edit.after is not None else os.devnull)
     return "\n".join(difflib.unified_diff(before, after, *names, lineterm=""))

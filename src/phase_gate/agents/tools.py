@@ -1,6 +1,6 @@
-"""Which files a tool call writes: by the tool's name and its input.
+"""Find the files that a tool call writes, from the tool's name and its input.
 
-One table for all agents: their tools are called alike, or nothing like any other's.
+One table covers all agents: the names of their tools are the same, or do not collide.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from phase_gate.agents.agent import Document, ToolCall
 from phase_gate.storage.root import relative_id
 
-#: Names without `_` and in lower case.
+#: Names in lower case, without `_`.
 _SHELLS = frozenset(
     {"bash", "shell", "powershell", "runshellcommand", "runinterminal", "runterminalcmd", "execcommand", "localshell"}
 )
@@ -31,16 +31,16 @@ _PATHS = (
     *("old_path", "new_path", "destination"),
 )
 _LISTS = ("files", "edits", "replacements", "filePaths")
-#: What a patch in the form of `apply_patch` adds, changes, moves or removes.
+#: Files that a patch in the format of `apply_patch` adds, changes, moves or removes.
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.M)
-#: Characters of a shell line that are looked at.
+#: How many characters of a shell line are examined.
 _LONGEST_LINE = 20_000
 
 
 def find_file_writes(call: ToolCall, *, root: Path, start: Path) -> list[str]:
-    """Return what the call writes, as paths from the root.
+    """Return the files that the call writes, as paths from the root.
 
-    :param start: what relative paths start from where the agent does not tell.
+    :param start: the folder of relative paths, if the call does not name one.
     """
     name = call.tool.replace("_", "").replace("-", "").lower()
     folder = Path(call.folder) if call.folder and os.path.isdir(call.folder) else start
@@ -51,8 +51,8 @@ def find_file_writes(call: ToolCall, *, root: Path, start: Path) -> list[str]:
     return list(_by_editor(call.input, root=root, folder=folder))
 
 
-#: What writes files in a shell line, with its words. A quoted text comes first: nothing in it is a command. What a
-#: program does by itself, a variable or `cd` hides is not seen: the gate finds it at the next run.
+#: Commands that write files in a shell line, with their arguments. Quoted text is matched first, because it contains
+#: no commands. Writes by programs, or hidden by a variable or `cd`, are not seen. The gate finds them at the next run.
 _SHELL_WRITE = re.compile(
     r"""'[^']*' | "(?:\\.|[^"\\])*"
     | (?P<verb> >>?\|? | (?:^|(?<=[;&|(\n])|(?<=-c\ )|(?<=-lc\ ))\s*
@@ -63,12 +63,12 @@ _SHELL_WRITE = re.compile(
 
 
 def find_shell_paths(line: str) -> Iterator[str]:
-    """Yield the words of a shell line that stand behind what writes files."""
+    """Yield the arguments of commands that write files in a shell line."""
     import shlex  # most calls are of other tools
 
     for found in _SHELL_WRITE.finditer(line[:_LONGEST_LINE]):
         verb = (found["verb"] or "").strip()
-        with contextlib.suppress(ValueError):  # a quote that is never closed
+        with contextlib.suppress(ValueError):  # an unclosed quote
             paths = [word for word in shlex.split(found["words"] or "") if not word.startswith("-")]
             yield from paths[:1] if verb.startswith(">") else paths[-1:] if verb == "cp" else paths
 
@@ -79,7 +79,7 @@ def _by_shell(given: Document, *, root: Path, folder: Path) -> Iterator[str]:
     inside = given.get("workdir") or given.get("dir_path") or given.get("directory")
     if isinstance(inside, str):
         folder = folder / inside
-    # Codex calls its tool in the shell at times.
+    # Codex sometimes calls its patch tool in the shell.
     for path in (*find_shell_paths(line), *_PATCHED.findall(line)):
         yield from _names(path.strip(), root, folder)
 
@@ -98,7 +98,7 @@ def _by_editor(given: Document, *, root: Path, folder: Path) -> Iterator[str]:
 
 
 def _names(path: str, root: Path, folder: Path) -> Iterator[str]:
-    """Yield the path from the root, and where a link leads it elsewhere, that place, too."""
+    """Yield the path from the root, and if it goes through a link, the link's target too."""
     place = folder / os.path.expanduser(path)
     named = relative_id(place, root)
     yield named
