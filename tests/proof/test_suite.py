@@ -79,7 +79,7 @@ def test_nothing_to_alter():
 CANT = "can't fail: expecting 1000009 instead of 2 passes as well; look at the with or try around it, and at `__eq__`"
 FOUND = f"""\
 - test_calc.py:23 {CANT} of the left side
-- test_calc.py:28 is never run: test_never_called passes whatever sub(5, 3) is; its check stands in check(), which is \
+- test_calc.py:28 is never run: test_never_called passes whatever sub(5, 3) is; its check is in check(), which is \
 not called
 - test_calc.py:50 {CANT} of the left side
 ! test_calc.py:34 is never run: the line before it raises what raises() waits for; move it behind the block

@@ -1,5 +1,5 @@
-"""Proof by experiment: the targets run again in sandboxes, copies of the project in which exactly one thing differs.
+"""Proof by experiment: run the targets again in sandboxes, copies of the project that differ in exactly one way.
 
-May start pytest in sandboxes and read the project; writes nothing of the user's. Begin with `experiment`; all that
-runs tests in a sandbox goes through `running.Laboratory`.
+May start pytest in sandboxes and read the project. Never writes to the user's files. Begin with `experiment`. All runs
+in a sandbox go through `running.Laboratory`.
 """

@@ -1,8 +1,8 @@
-"""A test file in which chosen tests expect something else: an honest test has to fail then.
+"""Alter the values that chosen tests expect. A test that can fail has to fail then.
 
-Pure: texts in, texts out. Every line stays in its place, so that what a run says about a line can be found again. Where
-an honest test may pass whatever it expects, it is left alone: in branches, behind a conditional way out, in blocks that
-catch exceptions on purpose, in comparisons with a tolerance.
+Pure: source text in, source text out. Line numbers stay the same, so that the results of a run can be mapped to the
+original file. Checks that may pass with any expected value are not altered: those in branches, after a conditional
+exit, in blocks that catch exceptions on purpose, and comparisons with a tolerance.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Literal
 from phase_gate.source.names import FunctionNode, last_name
 from phase_gate.values import Value, replace
 
-#: How a value is compared: with `==`, with `is`, or as a pattern that a message has to match.
+#: How a value is compared: with `==`, with `is`, or as a pattern that has to match a message.
 Way = Literal["equal", "same", "match"]
-#: What may stand around a test, and have decorators.
+#: Nodes that can contain a test and have decorators.
 _Parent = ast.ClassDef | FunctionNode
 
 
 class Site(Value):
-    """A value that a test expects: the check that it belongs to, and what it becomes."""
+    """A value that a test expects, the check that it belongs to, and the altered value."""
 
     #: The name of the test.
     test: str
@@ -33,24 +33,24 @@ class Site(Value):
     first_line: int = 0
     last_line: int = 0
     way: Way = "equal"
-    #: What is compared with it, as it is written; empty for a pattern.
+    #: Source code of the other side of the comparison. Empty for a pattern.
     against: str = ""
-    #: The function in the test that the check stands in; empty: in the test itself.
+    #: The nested function or class that contains the check. Empty if the check is in the test itself.
     inside: str = ""
-    #: The check stands in a block that waits for an exception.
+    #: The check is in a block that expects an exception.
     is_under_raises: bool = False
-    #: The check is a tuple, or has an `or` with something that is true.
+    #: The check is a tuple, or an `or` with an operand that is always true.
     is_always_true: bool = False
-    #: The parameter that it belongs to, and its row there; empty: it is written in the check.
+    #: The parameter that the value belongs to, and its row. Empty if the value is written in the check.
     parameter: str = ""
     row: int = 0
     was: str = ""
     becomes: str = ""
 
 
-#: What texts and containers get.
+#: Appended to texts and containers.
 _MARK = "~altered"
-#: Beyond it numbers are no longer tripled and written: neither infinity nor what is no number is less than it.
+#: Larger numbers are not altered, nor are infinity and NaN: neither is less than this limit.
 _LARGEST = 1e300
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _EQUAL = frozenset(
@@ -62,34 +62,34 @@ _RAISES = frozenset(
     | {"assert_raises", "deprecated_call"}
 )
 _WARNS = frozenset({"warns", "assertWarns", "assertWarnsRegex"})
-#: Other contexts with such a name may wait for an exception, too.
+#: Other context managers with such a name may expect an exception, too.
 _MAY_WAIT = re.compile("rais|error|exception|fail", re.IGNORECASE)
-#: What a failing check raises, and the bases of it.
+#: Exceptions that a failing check raises, and their base classes.
 _FAILURES = frozenset({"AssertionError", "Failed", "Exception", "BaseException"})
-#: Exceptions of Python that let a failing check through where they are caught.
+#: Built-in exceptions whose handlers do not catch a failing check.
 _OTHER_EXCEPTIONS = frozenset(
     name
     for name, kind in vars(builtins).items()
     if isinstance(kind, type) and issubclass(kind, BaseException) and not issubclass(AssertionError, kind)
 )
-#: What is equal to many values.
+#: Names of helpers that equal many values.
 _TOLERANT = re.compile(r"(?i:approx|isclose|almost|allclose)|\bANY\b")
 _EXPECTED_TO_FAIL = re.compile("xfail|expectedFailure")
 
-#: Where a value is written, and its site.
+#: The node of a value, and its site.
 _Found = tuple[ast.expr, Site]
 
 
 def alter(source: bytes, wanted: Collection[int]) -> tuple[bytes, dict[int, list[Site]]]:
-    """Return the source with tests that expect something else, and what was altered in each, by its first line.
+    """Return the source with altered tests, and the altered sites of each test by the test's first line.
 
-    Raises SyntaxError, or ValueError for what is no text.
+    Raises SyntaxError, or ValueError if the source can't be decoded.
 
-    :param wanted: the first lines of the tests, as Python counts them: with decorators.
+    :param wanted: first lines of the tests, including decorators, as Python counts them.
     """
     encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
     text = source.decode(encoding)
-    raw = text.encode("utf-8")  # the columns of a syntax tree are counted in these bytes
+    raw = text.encode("utf-8")  # syntax trees count columns in UTF-8 bytes
     begins = [0, *(end.end() for end in _LINE_END.finditer(raw))]
     edits: list[tuple[int, int, bytes]] = []
     tests: dict[int, list[Site]] = {}
@@ -111,27 +111,27 @@ def alter(source: bytes, wanted: Collection[int]) -> tuple[bytes, dict[int, list
 def _walk_tests(
     node: ast.AST, wanted: Collection[int], parents: tuple[_Parent, ...] = ()
 ) -> Iterator[tuple[int, FunctionNode]]:
-    """Yield the wanted tests; not those that are expected to fail."""
+    """Yield the wanted tests, except those that are expected to fail."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, _Parent):
             around = (*parents, child)
             first_line = min(each.lineno for each in (child, *child.decorator_list))
             if not isinstance(child, FunctionNode) or first_line not in wanted:
                 yield from _walk_tests(child, wanted, around)
-            # A single row that is expected to fail is enough: which one it is may depend on its mark's condition.
+            # One row that is expected to fail excludes the test: which row it is may depend on the mark's condition.
             elif not any(_EXPECTED_TO_FAIL.search(ast.unparse(each)) for top in around for each in top.decorator_list):
                 yield first_line, child
         elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
             yield from _walk_tests(child, wanted, parents)
 
 
-# --- another value
+# --- the altered value
 
 
 def _spell_other(node: ast.expr, way: Way) -> str:
-    """Return what a value becomes; empty where there is nothing that is far enough away, or that can be written."""
+    """Return the source code of the altered value. Empty if no value differs enough, or if it can't be written."""
     if way == "match":
-        return repr("(?!)")  # no text matches it
+        return repr("(?!)")  # matches no text
     if way == "same":
         value = ast.literal_eval(node)
         return "..." if value is None else str(not value)  # Python compares these by `is` without a warning
@@ -139,12 +139,12 @@ def _spell_other(node: ast.expr, way: Way) -> str:
         other = _other(node)
         spelled = "" if other is None else ast.unparse(other)
         return "" if "\n" in spelled else spelled
-    except ValueError:  # an f-string that could not be written before Python 3.12, or a number of too many digits
+    except ValueError:  # an f-string that can't be written before Python 3.12, or a number with too many digits
         return ""
 
 
 def _other(node: ast.expr) -> ast.expr | None:
-    """Return what a literal becomes. In a container every leaf is another one: its `==` may ignore what is new."""
+    """Return the altered literal. In a container every leaf is altered, because its `==` may ignore added elements."""
     mark = ast.Constant(_MARK)
     match node:
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
@@ -171,18 +171,18 @@ def _other_leaf(node: ast.expr) -> ast.expr:
 
 
 def _other_number(value: float) -> ast.expr | None:
-    """Return a number that is far away: a comparison may have a tolerance of its own."""
+    """Return a number that differs by a lot, because the comparison may have a tolerance."""
     if not abs(value) < _LARGEST:
         return None
     others = (value * 3 + step for step in (1_000_003, 7_000_003))
     return ast.Constant(next(each for each in others if abs(each - value) > abs(value) / 2))
 
 
-# --- what is expected
+# --- expected values
 
 
 def _find_expected(test: FunctionNode) -> Iterator[_Found]:
-    """Yield what a test expects, as far as it may be altered: where it is written, and the check."""
+    """Yield the expected values of a test that can be altered, with their checks."""
     names: dict[str, list[_Found]] = {}
     for node, site in _read_block(test.body, Site(test=test.name)):
         if isinstance(node, ast.Name):
@@ -194,14 +194,14 @@ def _find_expected(test: FunctionNode) -> Iterator[_Found]:
 
 
 def _is_literal(node: ast.expr) -> bool:
-    """Tell whether a value is written out; of a display, only what is around its elements counts."""
+    """Return whether a value is a literal. The elements of a list, tuple, set or dict may be anything."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
         return isinstance(node.operand, ast.Constant) and type(node.operand.value) in (int, float)
     return isinstance(node, ast.Constant | ast.List | ast.Tuple | ast.Set | ast.Dict | ast.JoinedStr)
 
 
 def _read_block(block: Iterable[ast.stmt], around: Site) -> Iterator[_Found]:
-    """Yield what checks in a block expect."""
+    """Yield the values that checks in a block expect."""
     for statement in block:
         yield from _read(statement, around)
         if isinstance(statement, ast.If | ast.Match | ast.Try) and _has_way_out(statement):
@@ -237,7 +237,7 @@ def _read_with(statement: ast.With | ast.AsyncWith, around: Site) -> Iterator[_F
         context = item.context_expr
         call = context.value if isinstance(context, ast.Await) else context
         if not isinstance(call, ast.Call):
-            return  # `with expectation:` may wait for an exception
+            return  # `with expectation:` may expect an exception
         name = last_name(call.func)
         if name in _RAISES | _WARNS:
             patterns = [each.value for each in call.keywords if each.arg == "match"]
@@ -275,16 +275,16 @@ def _read_pair(left: ast.expr, right: ast.expr, way: Way, site: Site) -> Iterato
             yield expected, replace(site, way=way, against=against)
 
 
-# --- rows of parameters
+# --- parameter sets
 
 
 def _find_cells(test: FunctionNode, expected: Mapping[str, list[_Found]]) -> Iterator[_Found]:
-    """Yield the cells of parameters that are used for nothing but to be expected.
+    """Yield the cells of parameters that the test uses only as expected values.
 
-    :param expected: the names that checks expect, and where.
+    :param expected: the names that checks expect, with their nodes and sites.
     """
     nodes = [node for statement in test.body for node in ast.walk(statement)]
-    # The message of an assert is no use.
+    # A name in the message of an assert does not count as used.
     messages = [node.msg for node in nodes if isinstance(node, ast.Assert) and node.msg is not None]
     told = {id(node) for message in messages for node in ast.walk(message)}
     used = [node for node in nodes if isinstance(node, ast.Name) and id(node) not in told]
@@ -310,7 +310,7 @@ def _can_be_altered(node: ast.expr, way: Way) -> bool:
 
 
 def _has_way_out(statement: ast.stmt) -> bool:
-    """Tell whether a conditional statement may leave the block that it stands in: the rest is rightly not run then."""
+    """Return whether a conditional statement may leave its block, so that the rest of the block may not run."""
     waiting: list[ast.AST] = [statement]
     while waiting:
         node = waiting.pop()
@@ -335,7 +335,7 @@ def _lets_through(handler: ast.ExceptHandler) -> bool:
 
 
 def _swallows(handler: ast.ExceptHandler, around: ast.Try | ast.TryStar) -> bool:
-    """Tell whether a handler does nothing but keep failing checks quiet: that is what is looked for."""
+    """Return whether a handler only hides failing checks. Such checks are altered, in order to find them."""
     is_mute = all(
         isinstance(each, ast.Pass | ast.Continue)
         or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
@@ -345,12 +345,12 @@ def _swallows(handler: ast.ExceptHandler, around: ast.Try | ast.TryStar) -> bool
 
 
 def _tables(test: FunctionNode) -> Iterator[tuple[list[str], list[ast.expr], bool]]:
-    """Yield the names and rows of each `parametrize`, and whether a row is nothing but its one cell."""
+    """Yield the names and rows of each `parametrize`, and whether each row is a single cell."""
     for decorator in test.decorator_list:
         match decorator:
             case ast.Call(func=func, args=[given, ast.List(elts=rows) | ast.Tuple(elts=rows)], keywords=keywords):
                 is_indirect = any(each.arg == "indirect" for each in keywords)
-                # Behind `*more` the number of a row is not known.
+                # After `*more`, the row numbers are unknown.
                 is_counted = not any(isinstance(row, ast.Starred) for row in rows)
                 if last_name(func) != "parametrize" or is_indirect or not is_counted:
                     continue
@@ -363,9 +363,9 @@ def _tables(test: FunctionNode) -> Iterator[tuple[list[str], list[ast.expr], boo
 
 
 def _cell(row: ast.expr, position: int, width: int | None) -> ast.expr | None:
-    """Return a cell of a row; None where it is not written out.
+    """Return a cell of a row. None if the cell is not written as code in the row.
 
-    :param width: how many cells a row has; None: it is the cell.
+    :param width: the number of cells in a row. None if the row is the cell itself.
     """
     if isinstance(row, ast.Call) and last_name(row.func) == "param":
         cells = row.args

@@ -1,7 +1,7 @@
-"""Prove the tests of a change against an earlier revision, without any phases: for pull requests.
+"""Prove the tests of a change against an earlier revision, without phases. For pull requests.
 
-The tests are those that are new or changed since the revision. In the control the sources are the revision's and
-the tests are the present ones.
+The targets are the tests that are new or changed since the revision. The control has the sources of the revision and
+the current tests.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ from phase_gate.storage.tree.git import read_blobs
 from phase_gate.values import Value, replace
 from phase_gate.visible import count
 
-#: Python files that tools read, and no test asks for.
+#: Python files for tools, which no test depends on.
 _OF_TOOLS = frozenset({"setup.py", "noxfile.py", "conf.py"})
 
 
 class Change(Value):
-    """What a change brings, as far as tests go."""
+    """The tests and files of a change."""
 
     root: Path
-    #: What it is compared with, as the user says it; and where the change left that.
+    #: The revision to compare with, as the user typed it, and the commit where the change branched off.
     base: str
     commit: str
-    #: Path -> content id, of the files as they are; and of the commit.
+    #: Path -> content id: of the current files, and of the commit.
     now: Mapping[str, str]
     then: Mapping[str, str]
-    #: New or changed test functions, and where they begin.
+    #: New or changed test functions -> their first line.
     lines: Mapping[str, int]
-    #: Those of them that stood there before, with another body.
+    #: Those of them that existed before, with a different body.
     old: frozenset[str] = frozenset()
-    #: Other new tests: those that are marked as passing already, and those whose body stood elsewhere before.
+    #: Other new tests: those that are marked as passing already, and those that were moved with the same body.
     marked: tuple[str, ...] = ()
     moved: tuple[str, ...] = ()
-    #: Files of tests.
+    #: Test files.
     tests: frozenset[str] = frozenset()
-    #: No source changed that a test could ask for.
+    #: No source changed that a test could depend on.
     has_only_tests: bool = False
 
     @property
@@ -61,16 +61,16 @@ class Change(Value):
 
 
 def find_change(root: Path, revision: str, now: Mapping[str, str], *, left_out: Iterable[str] = ()) -> Change:
-    """Return what a change brings. Raises NotAllowedError where the revision is not there.
+    """Return the tests and files of a change. Raises NotAllowedError if the revision does not exist.
 
-    :param now: path -> content id, of the files as they are.
-    :param left_out: globs of files whose tests are not asked for.
+    :param now: path -> content id of the current files.
+    :param left_out: globs of files whose tests are ignored.
     """
     commit = find_commit(root, revision)
     then = blobs_of(root, commit)
     patterns = _patterns(root)
     tests = frozenset(path for path in {*now, *then} if _has_tests(root, path, patterns))
-    # Documents are never among the present files.
+    # `now` never includes documents.
     there = {*now, *(path for path in then.keys() - now.keys() if not os.path.lexists(root / path))}
     differing = sorted(path for path in there if now.get(path) != then.get(path))
     changed = [path for path in differing if path in tests and path.endswith(".py")]
@@ -78,7 +78,7 @@ def find_change(root: Path, revision: str, now: Mapping[str, str], *, left_out: 
     before = {path: {test.name: test.body for test in _tests(texts.get(path, b""))} for path in changed}
     present = {path: _read(root / path) for path in changed if path in now}
     after = {path: _tests(text) for path, text in present.items()}
-    # What stood elsewhere and is not there any more has moved: one new test is one old one at most.
+    # A test has moved if its body was elsewhere and is no longer there. Each old test matches at most one new test.
     stays = {(path, test.name, test.body) for path, tests_there in after.items() for test in tests_there}
     free = [body for path in before for name, body in before[path].items() if (path, name, body) not in stays]
     lines: dict[str, int] = {}
@@ -114,8 +114,8 @@ def find_change(root: Path, revision: str, now: Mapping[str, str], *, left_out: 
 
 
 def _has_tests(root: Path, path: str, patterns: tuple[str, ...]) -> bool:
-    """Tell files of the tests from sources, also where the project names its tests otherwise."""
-    # A pattern such as *.py takes in every source: those with tests in them count.
+    """Return whether a file belongs to the tests, also in projects with their own file name patterns."""
+    # A pattern such as *.py matches every source, so only files that contain tests count.
     is_named = path.endswith(".py") and matches(path, patterns)
     return is_test_side(path) or (is_named and any(_tests(_read(root / path))))
 
@@ -140,7 +140,7 @@ def _tests(source: bytes) -> tuple[SourceTest, ...]:
 
 
 def _changes_sources(root: Path, commit: str, changed: Collection[str], sources: Collection[str]) -> bool:
-    """Tell whether something changed that a test could ask for: code that means something else now, or its data."""
+    """Return whether anything changed that a test could depend on: code, apart from its formatting, or data files."""
 
     def is_code(path: str) -> bool:
         return path.endswith((".py", *COMPILED)) and posixpath.basename(path) not in _OF_TOOLS
@@ -161,9 +161,9 @@ def _changes_sources(root: Path, commit: str, changed: Collection[str], sources:
 
 
 def settings_of_root(root: Path, targets: Iterable[str]) -> tuple[str, ...]:
-    """Return what makes pytest follow the settings of the root where it would take those of a folder below it.
+    """Return options that make pytest use the root's settings where it would use those of a subfolder.
 
-    It looks for them from the files upwards that it is asked for, and a user asks for the whole project.
+    pytest searches for settings upwards from the files on its command line. Users run it for the whole project.
     """
     top = root.resolve()
     folders = {folder for each in targets for folder in (top / split_id(each)[0]).parents if top in folder.parents}
@@ -177,13 +177,13 @@ def settings_of_root(root: Path, targets: Iterable[str]) -> tuple[str, ...]:
     return (f"--rootdir={top}", "-c", os.devnull)
 
 
-# --- what its tests show
+# --- the proof of a change
 
 
 def prove_against(
     root: Path, revision: str, files: Mapping[str, str], *, seconds: float, show: Show = lambda text: None
 ) -> Proof:
-    """Return what the experiments show about the tests since a revision, or why there is nothing to compare with."""
+    """Return the proof of the tests since a revision, or a proof with the reason why it can't be compared with."""
     try:
         change = find_change(root, revision, files)
     except NotAllowedError as error:
@@ -195,7 +195,7 @@ def prove_against(
 
 
 def prove_change(change: Change, *, seconds: float, show: Show = lambda text: None) -> Proof:
-    """Return what the experiments show about the change's tests."""
+    """Return the proof of the change's tests."""
     if not change.targets:
         return Proof()
     trial = Trial(
@@ -208,11 +208,11 @@ def prove_change(change: Change, *, seconds: float, show: Show = lambda text: No
         as_now=change.tests,
         is_change=True,
         options=settings_of_root(change.root, change.targets),
-        # Where no source changed, with and without the change are the same.
+        # If no source changed, the control would equal the treatment.
         has_control=not change.has_only_tests,
     )
     proof = make_proof(trial, show=show)
-    # Any folder may be one that modules are looked for in: that of a package among several, say.
+    # Any folder may be on the import path, for example the folder of one package in a monorepo.
     files = [path for path in (*change.now, *change.then) if path.endswith((".py", ".pyi"))]
     own = {part for path in files for part in path.rpartition(".")[0].split("/")}
     missing = {each.missing if each.treatment in ("fails", "unknown") else "" for each in proof.targets}
@@ -228,7 +228,7 @@ def prove_change(change: Change, *, seconds: float, show: Show = lambda text: No
 
 
 def _excuse(target: TargetProof, own: Collection[str]) -> TargetProof:
-    """Return the target; nothing is known of it where the earlier revision lacks a module that is not the project's."""
+    """Return the target. Its verdict is unknown if the earlier revision needs a missing third-party module."""
     top = target.missing.partition(".")[0]
     if target.verdict != "proven" or not top or top in own:
         return target
@@ -242,18 +242,18 @@ def _how_to_install(root: Path) -> str:
 
 
 def _compare_with_nothing(target: TargetProof) -> TargetProof:
-    """Of a change without sources, what passes with it passes without it, and that says nothing."""
+    """Return the target of a change without sources. If it passes, the comparison has no meaning."""
     if target.treatment != "passes" or target.verdict == "cannot-fail":
         return target
     return replace(target, verdict="no-change", control=target.treatment)
 
 
 def _tolerate(targets: Targets, old: Collection[str]) -> Targets:
-    """Return the targets, those tolerated that pass without the change, unless they are all that it has.
+    """Return the targets. Those that pass without the change are tolerated, unless the change has no others.
 
-    A test may guard what works already where others need the change, and an old one may be worded otherwise.
+    A test may guard code that works already while others need the change, and an old test may be reworded.
 
-    :param old: targets that were there before.
+    :param old: targets that existed before.
     """
     telling = [each for each in targets if each.verdict != "skipped"]
     if all(each.verdict == "passes-without" for each in telling) and any(each.id not in old for each in telling):
@@ -262,7 +262,10 @@ def _tolerate(targets: Targets, old: Collection[str]) -> Targets:
 
 
 def _try_old_versions(targets: Targets, ids: Collection[str], trial: Trial) -> Targets:
-    """Return the targets with what the base versions of these say: they pass with the change and without it."""
+    """Return the targets with the outcome of the base version of each target in `ids`, run with the change.
+
+    :param ids: old targets that pass with the change and without it.
+    """
     try:
         sandbox = Sandboxes(replace(trial, as_now=frozenset())).treatment()
         run = Laboratory(trial.options, trial.limits).run(sandbox, ids)
@@ -276,7 +279,7 @@ def _try_old_versions(targets: Targets, ids: Collection[str], trial: Trial) -> T
     )
 
 
-#: How the base version of a test ends with the change -> what that says of the present one.
+#: Outcome of a test's base version with the change -> what it means for the current version.
 _SAID_OF_OLD = {
     "passes": "it was changed without need, for its base version passes with the change, too",
     "fails": "its base version fails with the change, so see whether it checks less now",
@@ -284,7 +287,7 @@ _SAID_OF_OLD = {
 
 
 def sum_up(proof: Proof, change: Change) -> str:
-    """Return in a line what the change's tests say about it."""
+    """Return a one-line summary of what the change's tests show."""
     if not change.targets:
         return f"no test is new or changed since {change.base}: nothing to prove"
     total, passing, needing = (

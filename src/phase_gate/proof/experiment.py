@@ -1,9 +1,13 @@
-"""Make a proof: lay out the sandboxes, run the targets in them, and judge what they show.
+"""Make a proof: create the sandboxes, run the targets in them, and judge the results.
 
-Every experiment is one shape: some targets run in a sandbox with one difference, and each has an outcome there.
-Control: the project as it was when RED exited; every target has to fail. Treatment: the frozen tests with the present
-sources; every target has to pass. Then the targets that expect something else, in `unfailing`, and the negative
-control, in `negative`. A run that says nothing about a target proves nothing, and is never evidence against it.
+All experiments work the same way: some targets run in a sandbox with one difference, and each has an outcome there.
+
+- Control: the project as it was when RED exited. Every target has to fail.
+- Treatment: the frozen tests with the current sources. Every target has to pass.
+- Altered tests, in `unfailing`: the targets expect different values.
+- Negative control, in `negative`: changed functions do nothing.
+
+A run without a result for a target proves nothing, and is never evidence against it.
 """
 
 from __future__ import annotations
@@ -37,7 +41,7 @@ COMPILED = (
 
 
 def make_proof(trial: Trial, *, show: Show = lambda text: None) -> Proof:
-    """Return what the experiments show. It never raises for what a project does: then it is unknown, and says why."""
+    """Return the proof. Never raises because of the project's code: the result is unknown then, with the reason."""
     began = time.monotonic()
     if not trial.targets:
         return Proof(problem="there are no targets")
@@ -49,18 +53,18 @@ def make_proof(trial: Trial, *, show: Show = lambda text: None) -> Proof:
 
 
 class _Experiment:
-    """The sandboxes of one trial, and the runs in them."""
+    """The sandboxes of one trial and their runs."""
 
     def __init__(self, trial: Trial, show: Show) -> None:
         self._trial, self._show = trial, show
         self._laboratory = Laboratory((*trial.options, *trial.words), trial.limits)
-        #: Files in whose lines a target fails by its own check.
+        #: Files whose lines count as a target's own check.
         self._checked = trial.frozen | trial.sources_with_tests
         self._sandboxes = Sandboxes(trial)
         self._notes = [
             f"{path} was too large to be kept: the sandboxes have it as it is now" for path in self._sandboxes.too_large
         ]
-        #: Built modules that the targets can't do without.
+        #: Compiled modules that the targets need.
         self._built: list[str] = []
         self._sources: dict[str, ChangedSource] = {}
         self._look_at(
@@ -70,14 +74,14 @@ class _Experiment:
         )
 
     def _look_at(self, paths: Iterable[str]) -> None:
-        """Take in changed sources, and the functions in them that are new or changed."""
+        """Read changed sources, and find the functions in them that are new or changed."""
         for path in paths:
             text = (self._trial.root / path).read_bytes()
             functions = find_changed(self._sandboxes.before.get(path), text)
             self._sources[path] = ChangedSource(text=text, functions=tuple(functions))
 
     def run(self) -> Proof:
-        """Return what all runs show."""
+        """Run all experiments and return the proof."""
         trial = self._trial
         controls: Runs = (self._control(),) if trial.has_control else ()
         self._show("proof: the targets with the change")
@@ -87,7 +91,7 @@ class _Experiment:
             targets, notes = judge_rows(targets, controls, treatments[0], sandbox.read)
             self._notes += notes
         functions: tuple[FunctionProof, ...] = ()
-        # A gate that is closed already needs no further runs; a pull request is told everything at once.
+        # If the gate is closed already, no further runs are needed. A pull request gets all results at once.
         if trial.is_change or not any(each.is_disproven for each in targets):
             targets, functions = self._look_closer(targets, controls, treatments[0], sandbox)
             targets = self._find_broken(targets)
@@ -107,7 +111,7 @@ class _Experiment:
         return self._laboratory.run(self._sandboxes.control(), self._trial.targets)
 
     def _run_watched(self, sandbox: Sandbox) -> SandboxRun:
-        """Run the targets with the change; it is told which of the changed functions they call."""
+        """Run the targets with the change, and record which of the changed functions they call."""
         watched = {
             path: {str(each.first_line): f"{path}::{each.name}" for each in source.functions if each.is_watched}
             for path, source in self._sources.items()
@@ -116,7 +120,7 @@ class _Experiment:
         return self._laboratory.run(sandbox, self._trial.targets, watched=watched)
 
     def _treat(self) -> tuple[Sandbox, Runs]:
-        """Run the targets with the change; once more with files that turn out to be needed, and say which."""
+        """Run the targets with the change. Run them again if they need files that were left out, and note which."""
         targets, sandbox = self._trial.targets, self._sandboxes.treatment()
         run = self._run_watched(sandbox)
         failing = [target for target in targets if run.outcome(target) == "fails"]
@@ -124,7 +128,7 @@ class _Experiment:
         missing = [run.missing, *(failure.missing for failure in failures)]
         if needed := self._sandboxes.needed(missing) if failing or run.missing else []:
             wider = self._sandboxes.treatment(needed)
-            # What they need to be imported is code of the step, wherever it lies.
+            # Modules that the targets need to import are code of the step, in any folder.
             self._look_at(path for path in needed if path.endswith(".py"))
             again = self._run_watched(wider)
             if not again.is_cut and not any(again.outcome(target) == "fails" for target in failing):
@@ -134,14 +138,14 @@ class _Experiment:
                 return wider, (again,)
         if not run.is_cut:
             return sandbox, (run,)
-        # It died, or never ended. Once more: that may have been an accident.
+        # It crashed, or never ended. Try again, because the cause may be temporary.
         again = self._run_watched(sandbox)
         return sandbox, ((run, again) if again.is_cut else (again,))
 
     def _compare(self, controls: Runs, treatments: Runs, sandbox: Sandbox) -> tuple[Targets, Runs]:
-        """Return what both runs say, and the controls; what speaks against a target is tried once more.
+        """Return the judged targets, and the controls. Results against a target are tried once more.
 
-        What has two outcomes on the same files says nothing.
+        A target with two outcomes on the same files is flaky, and its result does not count.
         """
         targets = self._judge(controls, treatments)
         failing = [each.id for each in targets if each.verdict == "fails-with"]
@@ -155,7 +159,7 @@ class _Experiment:
 
     def _judge(self, controls: Runs, treatments: Runs) -> Targets:
         trial = self._trial
-        # A refactoring has no control, and a pull request is told about its tests, and no more.
+        # A refactoring has no control, and the proof of a pull request closes no gate.
         may_close = trial.has_control and not trial.is_change
         judged = (
             judge_target(each, controls, treatments, has_control=trial.has_control, has_passed=trial.took is not None)
@@ -169,9 +173,9 @@ class _Experiment:
         return any(report.is_own_check(self._checked) for run in runs for report in run.of(target))
 
     def _why_built(self, target: TargetProof, controls: Runs) -> str:
-        """Say which module a target used as it was built before its source changed; empty if none."""
+        """Describe the compiled module that a target used although its source has changed. Empty if there is none."""
         imported = sorted({path for run in controls for path in run.built})
-        # A module of Python may be compiled, too: it has the same name.
+        # A Python module may be compiled, too. The compiled file has the same stem.
         stems = {path.partition(".")[0] for path in imported}
         changed = sorted(self._sandboxes.changed)
         sources = [path for path in changed if path.endswith(COMPILED) or (path[-3:] == ".py" and path[:-3] in stems)]
@@ -183,19 +187,19 @@ class _Experiment:
             return ""
         return f"{built} is as it was built last, and {source} has changed: nothing is built in a sandbox"
 
-    # --- what else they show
+    # --- further experiments
 
     def _look_closer(
         self, targets: Targets, controls: Runs, treatment: SandboxRun, sandbox: Sandbox
     ) -> tuple[Targets, tuple[FunctionProof, ...]]:
-        """Return the targets with what they show when they expect something else, and when functions do nothing."""
+        """Run the altered tests and the negative control. Return the targets with the results, and the functions."""
         self._show("proof: the targets expecting something else")
         targets = find_unfailing(targets, treatment, sandbox, self._laboratory)
         written = {each.id: read_target(each.id, sandbox.read) for each in targets}
         self._show("proof: the targets with emptied functions")
         control = NegativeControl(targets, written, self._sources, treatment, sandbox, self._laboratory, self._checked)
         targets, functions = control.run()
-        # What failed by its own check without the change has shown that it can, whatever else it holds for.
+        # A target that failed by its own check without the change has shown that it can fail.
         targets = tuple(
             replace(each, verdict="proven")
             if each.verdict == "checks-nothing" and self._failed_by_check(each.id, controls)
@@ -208,14 +212,14 @@ class _Experiment:
         return targets, functions
 
     def _find_broken(self, targets: Targets) -> Targets:
-        """Return the targets; those that pass with the files that the cycle began with ask for what was there."""
+        """Return the targets. Those that pass with the files from the start of the cycle get `worked_with`."""
         files = tuple(sorted(self._sandboxes.changed_twice))
         if not files:
             return targets
         self._show("proof: the targets with the files that the cycle began with")
         try:
             run = self._laboratory.run(self._sandboxes.beginning(), self._trial.targets)
-        except SnapshotError:  # it would be advice only
+        except SnapshotError:  # the result is only advice
             return targets
         return tuple(
             replace(each, worked_with=files) if each.verdict == "proven" and run.outcome(each.id) == "passes" else each
@@ -223,9 +227,9 @@ class _Experiment:
         )
 
 
-# --- what both runs say about a target
+# --- the verdict on a target
 
-#: How it ended without the change and with it -> what that says. Any other pair: it is unknown.
+#: Outcomes without the change and with it -> verdict. Any other pair is unknown.
 _VERDICTS: Mapping[tuple[str, str], Verdict] = {
     ("fails", "passes"): "proven",
     **{("passes", after): "passes-without" for after in ("passes", "unknown")},
@@ -238,10 +242,10 @@ _VERDICTS: Mapping[tuple[str, str], Verdict] = {
 def judge_target(
     target: str, controls: Runs, treatments: Runs, *, has_control: bool = True, has_passed: bool = False
 ) -> TargetProof:
-    """Return what both runs say about a target; each may have been made twice.
+    """Return the verdict on a target from its control and treatment runs. Each may have been run twice.
 
-    :param has_control: it was to be tried without the change, too.
-    :param has_passed: it passes with the change where there is no sandbox.
+    :param has_control: whether the target was also run without the change.
+    :param has_passed: whether the target passes with the change outside of the sandbox.
     """
     control, treatment = _settle(target, controls), _settle(target, treatments)
     verdict: Verdict = _VERDICTS.get((control if has_control else "fails", treatment), "unknown")
@@ -250,16 +254,16 @@ def judge_target(
     is_cut = any(run.is_cut for run in (*controls, *treatments))
     why = ""
     if has_passed and (ending := _find_ending(target, treatments)):
-        # That is just what the target does to it, and to nothing else.
+        # It is this target that ends the sandbox, and no other.
         verdict, why = "fails-with", f"it passes outside, and ends the sandbox, twice: {ending}"
     elif "flaky" in (control, treatment):
         verdict, why = "flaky", "the same files gave two outcomes"
     elif treatment == "skipped" and not any(target in run.functions for run in controls):
-        verdict = "skipped"  # only the file that it stands in had a word
+        verdict = "skipped"  # the control has a result for its file at most
     elif control == "skipped" and treatment == "passes":
         why = "it is skipped without the change"
     elif verdict == "unknown" or ("refuted" in MEANINGS[verdict].kinds and is_cut):
-        # A run that did not end speaks against nothing.
+        # A run that did not end is no evidence against a target.
         verdict, why = "unknown", _why_unknown(target, controls, treatments)
     elif verdict == "fails-with":
         told = treatments[0].failure(target)
@@ -289,7 +293,7 @@ def _why_unknown(target: str, controls: Runs, treatments: Runs) -> str:
 
 
 def _find_ending(target: str, treatments: Runs) -> str:
-    """Return how a target, and no other, ended the sandbox each time that it was tried; empty if it did not."""
+    """Return how this target ended the sandbox in every run. Empty if it did not, or if another target did."""
     if len(treatments) < 2 or any(not run.is_cut or run.outcome(target) != "unknown" for run in treatments):
         return ""
     last = treatments[-1]

@@ -1,4 +1,4 @@
-"""Values of a proof: how tests ended in sandboxes, and what that says about each target and each function."""
+"""Values of a proof: how tests ended in sandboxes, and the verdict on each target and each function."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ Verdict = Literal[
 
 
 class Meaning(Value, kw_only=False):
-    """What a verdict says to people, and what comes of it."""
+    """How a verdict is displayed, and its effect on the gate."""
 
     said: str
-    #: What stands in front of a target: shapes, so that colour is not needed.
+    #: Shown before the target. The shapes are readable without color.
     sign: str
-    #: Refuted: whatever is configured; open: it does not show what it is for; silent: there is nothing to say of it.
-    #: Needs: it fails without the change and passes with it, whatever that shows.
+    #: Refuted: closes the gate, whatever is configured. Open: the target was not shown to work. Silent: no finding.
+    #: Needs: the target fails without the change and passes with it.
     kinds: tuple[Literal["refuted", "open", "silent", "needs"], ...] = ()
-    #: How a sum says it, of one test and of several.
+    #: Text in a summary, for one test and for several.
     one: str = ""
     several: str = ""
 
@@ -62,37 +62,37 @@ MEANINGS: Mapping[Verdict, Meaning] = {
 Outcome = Literal["passes", "fails", "skipped", "unknown"]
 OldOutcome = Literal["", "passes", "fails", "skipped", "unknown"]
 
-#: What a test shows when it expects something else. Only "still-passes" refutes it: some rows that pass, and asserts
-#: behind a line that raises, are advice. "nothing": it has nothing to alter.
+#: What a test does when its expected values are altered. Only "still-passes" refutes it. "some-rows" (some rows pass)
+#: and "dead-assert" (an assert after a line that raises) are advice. "nothing": there is no value to alter.
 Shown = Literal["nothing", "fails", "still-passes", "some-rows", "dead-assert", "not-tried"]
 
 
 class TargetProof(Value):
-    """What was tried with one target."""
+    """The results of all experiments with one target."""
 
     id: str
     verdict: Verdict
-    #: Without the change, and with it.
+    #: Outcomes without the change, and with it.
     control: Outcome = "unknown"
     treatment: Outcome = "unknown"
-    #: Why, in a line: what it said when it failed, or what kept it from being tried.
+    #: The reason, in one line: the message of the failure, or why the target could not be run.
     why: str = ""
-    #: Changed functions that it calls, and those whose emptying made it fail by its own check.
+    #: Changed functions that it calls, and those of them that make it fail by its own check when emptied.
     reaches: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
-    #: A module that it could not find without the change; with it, where it does not pass with it.
+    #: A module that was not found without the change, or with it if the target does not pass with it.
     missing: str = ""
-    #: Without the change it fails, but not by its own check: the code that it asks for is missing, or raises.
+    #: Without the change it fails, but not by its own check: the code that it needs is missing, or raises.
     is_structural: bool = False
-    #: The functions could be emptied, so that nothing noticed means something.
+    #: The functions could be emptied. Only then does an empty `notices` have a meaning.
     was_tried: bool = False
-    #: It passes with these files as they were when the cycle began: RED broke what worked.
+    #: It passes with these files as they were at the start of the cycle: RED broke working code.
     worked_with: tuple[str, ...] = ()
-    #: It passes without the change, and may: it guards what works already, or was there before.
+    #: It passes without the change, which is allowed: it guards code that works already, or existed before.
     is_tolerated: bool = False
-    #: Of an old test that passes with the change and without it: how its version at the base ends with the change.
+    #: For an old test that passes with the change and without it: the outcome of its base version with the change.
     old_version: OldOutcome = ""
-    #: What it shows when it expects something else; and advice about that, with the line of the check.
+    #: The result with altered expected values, advice about it, and the line of the check.
     altered: Shown = "nothing"
     advice: str = ""
     line: int = 0
@@ -102,13 +102,13 @@ class TargetProof(Value):
         return self.has("refuted") and not self.is_tolerated
 
     def has(self, kind: str) -> bool:
-        """Tell whether its verdict is of a kind."""
+        """Return whether its verdict is of this kind."""
         return kind in MEANINGS[self.verdict].kinds
 
     def closes(self, *, required: bool) -> bool:
-        """Tell whether it keeps the gate closed.
+        """Return whether it keeps the gate closed.
 
-        "Checks nothing" closes only where the test has never failed by its own check: it may be unable to.
+        "checks-nothing" does so only if the test has never failed by its own check, so that it may be unable to.
         """
         if self.verdict == "checks-nothing":
             return self.is_structural
@@ -116,19 +116,19 @@ class TargetProof(Value):
 
 
 def say_broken(target: TargetProof) -> str:
-    """Say of a target that it worked before RED."""
+    """Describe a target that passed before RED."""
     files = name_first(target.worked_with)
     return f"passes on the files that the cycle began with ({files}): RED broke what worked; ask for what is missing"
 
 
 class FunctionProof(Value):
-    """A function that is new or changed, and which targets notice when it does nothing."""
+    """A function that is new or changed, and the targets that notice when it does nothing."""
 
     file: str
     name: str
     line: int
     noticed_by: tuple[str, ...] = ()
-    #: Why it was not emptied; empty: it was.
+    #: Why the function was not emptied. Empty if it was.
     left_out: str = ""
 
     @property
@@ -137,15 +137,15 @@ class FunctionProof(Value):
 
 
 class Proof(Value):
-    """All of it."""
+    """The results for all targets and functions."""
 
     targets: tuple[TargetProof, ...] = ()
     functions: tuple[FunctionProof, ...] = ()
-    #: Why nothing could be tried; empty if something was.
+    #: Why no experiment was possible. Empty if there was one.
     problem: str = ""
     notes: tuple[str, ...] = ()
     sandbox: str = ""
-    #: The targets were tried without the change, too.
+    #: The targets were also run without the change.
     has_control: bool = True
     seconds: float = 0.0
     starts: int = 0
@@ -155,9 +155,9 @@ class Proof(Value):
 
     @property
     def unnoticed(self) -> tuple[FunctionProof, ...]:
-        """The functions that were emptied, and no target noticed."""
+        """The functions that were emptied without any target noticing."""
         return tuple(each for each in self.functions if not each.noticed_by and not each.left_out)
 
     def closes(self, *, required: bool) -> bool:
-        """Tell whether one of the targets keeps the gate closed."""
+        """Return whether at least one target keeps the gate closed."""
         return any(each.closes(required=required) for each in self.targets)

@@ -1,10 +1,11 @@
-"""Started as a program of its own: make a sandbox at the project's own path, then become the command that runs in it.
+"""A separate program: create a sandbox at the project's own path, then exec the command that runs in it.
 
-A mount namespace with an overlay over the project: what is laid out there, and whatever the tests write, lies in memory
-and is gone with the last process in it, however that ends. As an ordinary user it takes a user namespace for the
-mounting, and a second one inside it, so that the tests see their own user id and have no capabilities.
+The sandbox is a mount namespace with an overlay over the project. Its files, and all files that the tests write, are
+in memory and disappear with the last process in the namespace, however that process ends. For an ordinary user, the
+program creates a user namespace for mounting, and a second one inside it, so that the tests have their own user id
+and no capabilities.
 
-Imports nothing of ours: it runs before the tests do, and has to start fast.
+It imports no other module of this project, because it runs before the tests and has to start fast.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-#: What it ends with where no sandbox could be made; the reason stands on its standard error.
+#: Exit status if no sandbox could be created. The reason is on standard error.
 NO_SANDBOX = 97
 
 _NEW_MOUNTS, _NEW_USER = 0x00020000, 0x10000000
@@ -26,7 +27,7 @@ _PRIVATE, _RECURSIVE, _DETACH = 1 << 18, 1 << 14, 2
 
 
 def main() -> None:
-    """Carry out the plan in the file that is named."""
+    """Carry out the plan in the file named by the first argument."""
     with open(sys.argv[1], "rb") as source:
         plan: dict[str, Any] = marshal.load(source)
     os.unlink(sys.argv[1])
@@ -43,7 +44,7 @@ def main() -> None:
 
 
 def lay_out(root: str, left_out: Iterable[str], caches: Iterable[str], contents: Mapping[str, bytes]) -> None:
-    """Put the files into the sandbox, and take away what is not to be there, and the bytecode in these folders."""
+    """Write `contents` into the sandbox. Remove the files in `left_out` and the bytecode of the folders in `caches`."""
     for path in left_out:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             os.unlink(os.path.join(root, path))
@@ -55,7 +56,7 @@ def lay_out(root: str, left_out: Iterable[str], caches: Iterable[str], contents:
         mode = None
         if os.path.lexists(full):
             mode = None if os.path.islink(full) else os.stat(full).st_mode & 0o777
-            os.unlink(full)  # never written through a link
+            os.unlink(full)  # never write through a link
         with open(full, "xb") as file:
             file.write(data)
         if mode is not None:
@@ -63,7 +64,7 @@ def lay_out(root: str, left_out: Iterable[str], caches: Iterable[str], contents:
 
 
 def _remove_files(folder: str) -> None:
-    """Empty a folder of bytecode: files only, and nothing behind a link."""
+    """Remove the files in a bytecode folder. Does not follow links."""
     if os.path.isdir(folder) and not os.path.islink(folder):
         for entry in list(os.scandir(folder)):
             if not entry.is_dir(follow_symlinks=False):
@@ -71,7 +72,7 @@ def _remove_files(folder: str) -> None:
 
 
 def _enter(root: str) -> None:
-    """Put an overlay over the root, in namespaces of our own."""
+    """Mount an overlay over the root, in new namespaces."""
     uid, gid = os.getuid(), os.getgid()
     is_root = uid == 0
     _call("unshare", _NEW_MOUNTS if is_root else _NEW_MOUNTS | _NEW_USER)
@@ -89,7 +90,7 @@ def _enter(root: str) -> None:
         _mount("overlay", root, "overlay", 0, options if is_root else f"{options},userxattr")
         _call("umount2", memory.encode(), _DETACH)
     finally:
-        os.rmdir(memory)  # here and for all other processes: what lies in it is held by the overlay
+        os.rmdir(memory)  # for all processes: the overlay keeps the content alive
 
 
 def _escape(path: str) -> str:
@@ -97,7 +98,7 @@ def _escape(path: str) -> str:
 
 
 def _become(uid: int, gid: int) -> None:
-    """See our own ids again, without any capability."""
+    """Restore the original user and group ids, without capabilities."""
     inner_uid, inner_gid = os.getuid(), os.getgid()
     _call("unshare", _NEW_USER)
     _map_ids(f"{uid} {inner_uid} 1", f"{gid} {inner_gid} 1")

@@ -1,8 +1,8 @@
 """The negative control: does a target notice when the new code does nothing?
 
-For each function that is new or changed and that targets call, its body goes, and those targets run again. Several
-functions go at once where no target calls two of them. For what can't be emptied something else stands in, where a test
-takes it from a changed module.
+Each new or changed function that targets call is emptied, and those targets run again. Functions are emptied together
+if no target calls two of them. A name that can't be emptied is replaced by a sentinel if a test imports it from a
+changed module.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from phase_gate.source.functions import Function, walk_functions
 from phase_gate.source.names import FunctionNode, bound_names
 from phase_gate.values import Value, replace
 
-#: What an emptied function gives: something false, or something true; or it changes what it was given, and no more.
+#: What an emptied function does: return a false value, return a true value, or modify its arguments.
 Stub = Literal["false", "true", "spoiling"]
 STUBS: tuple[Stub, ...] = get_args(Stub)
-#: Those that do nothing at all.
+#: Stubs without side effects.
 _IDLE: tuple[Stub, ...] = ("false", "true")
-#: What a target does without a function: it fails by its own check, passes, or fails by something else.
+#: What a target does if a function is emptied: fail by its own check, pass, or fail for another reason.
 Reaction = Literal["noticed", "passed", "disturbed"]
-#: What a run with emptied functions may take: so many seconds, or so many times as long as with the change. Code that
-#: does nothing may never end: a loop waits for a value that does not come.
+#: Limits of a run with emptied functions: seconds, or a multiple of the time with the change. Such a run may never end,
+#: for example if a loop waits for a value.
 _LEAST_SECONDS, _TIMES = 10.0, 5.0
-#: Names of one target that something stands in for.
+#: The maximum number of names that are replaced for one target.
 _NAMES = 3
 
 
 class ChangedSource(Value):
-    """A source that a step has changed, and those of its functions that are new or changed."""
+    """A source that a step has changed, and its new or changed functions."""
 
     text: bytes
     functions: tuple[Function, ...] = ()
 
 
 class _Unit:
-    """A function that is new or changed, or another name that targets call; and what became of them without it."""
+    """A new or changed function, or another name that targets call, with the reactions of these targets."""
 
     def __init__(self, path: str, name: str, function: Function | None = None) -> None:
         self.path, self.name, self.function = path, name, function
         self.label = f"{path}::{name}"
-        #: Targets that call it -> whether they noticed, passed without it, or failed by something else.
+        #: Targets that call it -> their reactions.
         self.callers: dict[str, set[Reaction]] = {}
-        #: It was emptied; without it a target did not end.
+        #: Whether it was emptied, and whether a target did not end then.
         self.was_tried = self.is_endless = False
 
     def of(self, reaction: Reaction) -> set[str]:
@@ -56,13 +56,13 @@ class _Unit:
 
 
 class NegativeControl:
-    """The targets with functions that do nothing.
+    """Runs the targets with functions that do nothing.
 
-    :param targets: as far as they are proven by then.
-    :param written: what the sources of the targets say.
+    :param targets: the targets with their verdicts so far. Only proven ones are tried.
+    :param written: target -> its parsed source.
     :param sources: the sources that the step has changed.
-    :param treatment: the run with the change, in that sandbox: it shows which functions each target calls.
-    :param checked: the files in whose lines a target fails by its own check.
+    :param treatment: the run with the change in `sandbox`. It contains the functions that each target calls.
+    :param checked: files whose lines count as a target's own check.
     """
 
     def __init__(
@@ -86,11 +86,11 @@ class NegativeControl:
                 self._units[label].callers[target] = set()
 
     def run(self) -> tuple[tuple[TargetProof, ...], tuple[FunctionProof, ...]]:
-        """Return the targets with what they notice, and the functions with the targets that notice them."""
+        """Return the targets with the functions that they notice, and the functions with the targets that notice."""
         units = [each for each in self._units.values() if each.callers and each.function and not each.function.left_out]
         units.sort(key=lambda unit: (-len(unit.callers), unit.label))
         for stub in STUBS:
-            # After the first only what was not noticed yet, or is called by targets that have not noticed anything.
+            # After the first stub, try only functions that are unnoticed, or called by targets that have noticed none.
             self._try_all([each for each in units if stub == STUBS[0] or self._is_open(each)], stub)
         others = self._find_others()
         for stub in _IDLE:
@@ -101,15 +101,15 @@ class NegativeControl:
         return sorted(each.label for each in self._units.values() if "noticed" in each.callers.get(target, ()))
 
     def _is_open(self, unit: _Unit) -> bool:
-        # A test without a check may have one in a helper: it is tried once.
+        # A test without a check may have one in a helper, so it is tried once.
         callers = {each for each in unit.callers if self._targets[each].has_check}
         is_done = unit.of("noticed") and all(map(self._notices, callers))
         return bool(callers) and not is_done and not unit.is_endless
 
     def _find_others(self) -> list[_Unit]:
-        """Return what can't be emptied: names that targets take from changed modules, and call.
+        """Return names that can't be emptied, and that targets import from changed modules and call.
 
-        A target that has no check, or failed by its own without the change, needs none.
+        Targets without a check, or that failed by their own check without the change, are left out.
         """
         found = []
         for target in self._all:
@@ -124,7 +124,7 @@ class NegativeControl:
         return list(dict.fromkeys(found))
 
     def _try_all(self, units: Iterable[_Unit], stub: Stub) -> None:
-        """Try the units in groups: no target calls two of a group."""
+        """Try the units in groups, such that no target calls two units of a group."""
         groups: list[list[_Unit]] = []
         for unit in units:
             free = (each for each in groups if all(unit.callers.keys().isdisjoint(other.callers) for other in each))
@@ -141,7 +141,7 @@ class NegativeControl:
                 names = {unit.name for unit in units if unit.path == path}
                 contents[path] = empty(self._sources[path].text, names, stub)
         except (SyntaxError, ValueError, RecursionError):
-            return  # not every syntax tree can be written again
+            return  # not every syntax tree can be unparsed
         callers = sorted({target for unit in units for target in unit.callers})
         run = self._laboratory.run(replace(self._sandbox, contents=contents), callers, limit=self._limit)
         if run.is_late and len(units) > 1:
@@ -155,20 +155,20 @@ class NegativeControl:
                 self._see(unit, target, run, stub)
 
     def _see(self, unit: _Unit, target: str, run: SandboxRun, stub: Stub) -> None:
-        """Note what a target did without a unit: it noticed if it failed by its own check."""
+        """Record a target's reaction to an emptied unit. It noticed if it failed by its own check."""
         reports = run.of(target)
-        # Of a function that does nothing, any exception in the lines of a test with a check is one. What is there
-        # instead otherwise may go wrong in these lines before they come to their check.
+        # If a function does nothing, any exception in the lines of a test with a check counts. Other replacements may
+        # cause errors in these lines before the check runs.
         is_any_enough = stub in _IDLE and unit.function is not None and self._targets[target].has_check
         if any(each.is_own_check(self._checked, or_error=is_any_enough) for each in reports):
             unit.callers[target].add("noticed")
         elif reports and stub in _IDLE:
             unit.callers[target].add("disturbed" if any(each.has_failed for each in reports) else "passed")
 
-    # --- what that shows
+    # --- results
 
     def _functions(self) -> Iterator[FunctionProof]:
-        """Yield what became of each function that is new or changed, and of the names that something stood in for."""
+        """Yield the result for each new or changed function, and for each replaced name."""
         for unit in self._units.values():
             noticed_by = tuple(sorted(unit.of("noticed")))
             if unit.function or noticed_by or unit.of("passed"):
@@ -181,7 +181,7 @@ class NegativeControl:
                 )
 
     def _why_untried(self, unit: _Unit) -> str:
-        """Return why nothing is known of a function; empty where it was emptied."""
+        """Return why there is no result for a function. Empty if it was emptied."""
         if unit.function and unit.function.left_out:
             return unit.function.left_out
         if unit.is_endless:
@@ -204,7 +204,7 @@ class NegativeControl:
             verdict = "nothing-raised"
         elif is_vacuous:
             verdict = "checks-nothing"
-            # A test that nothing happens in some case has to pass where the code does nothing: its check can fail.
+            # A test that expects no effect has to pass if the code does nothing, although its check can fail.
             is_structural = is_structural and target.altered != "fails"
         elif is_structural and not notices:
             verdict, why = "unknown", "nothing of the new code could be emptied for it"
@@ -220,29 +220,30 @@ class NegativeControl:
 
 
 def _passes_without_all(target: str, reached: Collection[_Unit]) -> bool:
-    """Tell whether a target passes without each function that it calls, and without what was stood in for."""
+    """Return whether a target passes without each function that it calls, and with each name replaced."""
     passed = {unit.label: unit for unit in reached if "passed" in unit.callers[target]}
     if not passed or any("disturbed" in unit.callers[target] for unit in passed.values()):
         return False
-    # What Python itself calls is never tried, and may be just what the target is about; a class has its methods.
+    # Functions that Python itself calls are never emptied, and the target may test just these. A class that was
+    # replaced includes its methods.
     changed = [each for each in reached if each.function and each.label.rpartition(".")[0] not in passed]
     return all(unit.label in passed or unit.is_endless for unit in changed)
 
 
 def _find_line(source: bytes, name: str) -> int:
-    """Return the line in which a module gets this name; 1 where that can't be told."""
+    """Return the line in which a module binds this name. 1 if that is unknown."""
     return next((node.lineno for node in statements_of(source) if name in bound_names(node)), 1)
 
 
-# --- a source in which functions do nothing
+# --- emptying functions
 
 
 def empty(source: bytes, names: Collection[str], stub: Stub) -> bytes:
-    """Return the source with these functions emptied; what such a function returns stands in for other names."""
+    """Return the source with these functions emptied. Other names are bound to the value of an emptied function."""
     tree = ast.parse(source)
     found = [(function, node) for function, node in walk_functions(tree) if function.name in names]
     for function, node in found:
-        # The examples in a docstring are tests of it.
+        # Keep the docstring: its examples are tests.
         documented = node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
         node.body = [*documented, *ast.parse(_body(function.name, node, stub)).body]
     others = sorted({*names} - {function.name for function, _ in found})
@@ -258,16 +259,16 @@ def _value(stub: Stub) -> str:
 def _body(name: str, node: FunctionNode, stub: Stub) -> str:
     value, last = _value(stub), name.rpartition(".")[2]
     if _is_generator(node):
-        # What is iterated over is empty, or has the value in it: a test may want that nothing comes.
+        # It yields nothing, or only the value: a test may expect an empty result.
         return "return\nyield" if stub == "false" else f"yield {value}"
     if last == "__init__":
-        # With its attributes, so that methods find something, and the test's own line fails.
+        # Set its attributes, so that methods find them and the test's own check fails.
         return "\n".join([*(f"{each} = {value}" for each in _attributes(node)), "return None"])
     return "return None" if last in ("__exit__", "__aexit__") else f"return {value}"
 
 
 def _attributes(node: FunctionNode) -> list[str]:
-    """Return what a constructor gives its object: `self.name`, each once."""
+    """Return the attributes that a constructor sets, as `self.name`, without duplicates."""
     parameters = [*node.args.posonlyargs, *node.args.args]
     own = parameters[0].arg if parameters else ""
     stored = (each for each in ast.walk(node) if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store))

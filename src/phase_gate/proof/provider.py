@@ -1,4 +1,4 @@
-"""Keep the project's files when a phase ends, and when a cycle begins, for the proof that comes later."""
+"""Save the project's files when a phase ends and when a cycle begins, for a later proof."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from phase_gate.storage.tree.git import head_of
 
 
 class ProofProvider(Provider):
-    """Measures nothing: a proof is made where a phase would exit, and the ledger keeps it."""
+    """Saves the files, and measures nothing: the proof is made when a phase would exit, and recorded in the ledger."""
 
     def measure(self, context: EvidenceContext) -> Measured:
         return Measured()
@@ -25,9 +25,9 @@ class ProofProvider(Provider):
 
 
 class BeginningProvider(ProofProvider):
-    """Keeps what a cycle begins with: the files as the last one left them when it was green, else the last commit.
+    """Saves the files from the start of a cycle: those that the last green cycle left, else the last commit.
 
-    RED's first run comes when its tests are written, and stubs perhaps: then it is too late to look.
+    The first run of RED would be too late, because its tests, and perhaps stubs, are written by then.
     """
 
     def remember(self, context: EvidenceContext) -> Any:

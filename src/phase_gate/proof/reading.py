@@ -1,7 +1,8 @@
-"""What the source of a target says, and what it takes from the sources under test.
+"""Read the source of a target, and find what it uses from the sources under test.
 
-Pure. What it calls, for something can stand in for a name that can't be emptied; whether it checks anything; and what
-it compares answers with: references, values of rows and settings may come out of the sources, too.
+Pure. Finds the imported names that a target calls, so that names that can't be emptied can be replaced; whether it has
+a check; and the values that it compares results with. References, values of rows and settings may also come from the
+sources under test.
 """
 
 from __future__ import annotations
@@ -23,35 +24,35 @@ from phase_gate.visible import cut
 
 
 class Taken(Value):
-    """A name that a test takes from a module."""
+    """A name that a test imports from a module."""
 
-    #: As the test imports it: with dots in front where that is relative.
+    #: As written in the import, with leading dots if it is relative.
     module: str
     name: str
-    #: What the test's module calls it; empty where it goes through the module.
+    #: The name in the test's module. Empty if the test uses it as an attribute of the module.
     alias: str = ""
 
     def is_from(self, path: str) -> bool:
-        """Tell whether a file may be the module."""
+        """Return whether a file may be the module."""
         module = self.module.lstrip(".").replace(".", "/")
         return f"/{path}".endswith((f"/{module}.py", f"/{module}/__init__.py"))
 
 
 class TargetSource(Value):
-    """The source of a target."""
+    """The parts of a target's source that a proof needs."""
 
-    #: The imported names that it calls, itself or in functions of its file, in the order of the calls.
+    #: The imported names that it calls, directly or in functions of its file, in the order of the calls.
     taken: tuple[Taken, ...] = ()
-    #: In doubt it has: a test may be inherited, or made by code.
+    #: True if unknown: a test may be inherited or generated.
     has_check: bool = True
-    #: Its lines in which an answer is compared, and the imported names by which, or with which, that is done.
+    #: Lines with a comparison, and the imported names that compare, or that the result is compared with.
     compared: tuple[tuple[int, frozenset[Taken]], ...] = ()
 
 
 def read_target(target: str, read: Callable[[str], bytes]) -> TargetSource:
-    """Return what is written in a target.
+    """Parse the source of a target.
 
-    :param read: gives the text of a file.
+    :param read: returns the content of a file.
     """
     file, name = split_id(target)
     try:
@@ -71,10 +72,10 @@ def read_target(target: str, read: Callable[[str], bytes]) -> TargetSource:
 
 
 class _Imports:
-    """What a file of tests imports."""
+    """The imports of a test file."""
 
     def __init__(self, tree: ast.Module) -> None:
-        #: By what they are called in the file: modules, and what is taken from them.
+        #: Name in the file -> module, and name in the file -> imported name.
         self._modules: dict[str, str] = {}
         self._names: dict[str, Taken] = {}
         for node in ast.walk(tree):
@@ -85,7 +86,7 @@ class _Imports:
                 for each in node.names:
                     alias = each.asname or each.name
                     self._names[alias] = Taken(module=module, name=each.name, alias=alias)
-                    # It may be a module of a package as well.
+                    # The name may also be a submodule of a package.
                     self._modules[alias] = f"{module}{'' if module.endswith('.') else '.'}{each.name}"
 
     def find(self, node: ast.AST) -> Taken | None:
@@ -116,7 +117,7 @@ def _walk_calls(test: FunctionNode, tree: ast.Module) -> Iterator[ast.Call]:
 
 
 def _walk_compared(test: FunctionNode, imports: _Imports) -> Iterator[tuple[int, frozenset[Taken]]]:
-    """Yield lines, and what an answer is compared with there: a reference, a bound, or the function that compares."""
+    """Yield lines, and the names that results are compared with: references, bounds, or comparing functions."""
     for node in ast.walk(test):
         match node:
             case ast.Assert(test=ast.Compare(left=left, comparators=others)):
@@ -125,16 +126,17 @@ def _walk_compared(test: FunctionNode, imports: _Imports) -> Iterator[tuple[int,
                 yield node.lineno, imports.find_all(compares, *(each.value for each in more))
 
 
-# --- what a test compares with, and a source has changed
+# --- references in the sources that have changed
 
 
 def name_references(
     written: Mapping[str, TargetSource], before: Mapping[str, bytes], now: Mapping[str, bytes]
 ) -> Iterator[str]:
-    """Say which targets compare with what a source answers or holds, where that may be another one since RED.
+    """Yield a note for each comparison with a function or value of a source that has changed since RED.
 
-    :param written: what the sources of the targets say.
-    :param before: path -> text, of changed sources in RED; `now` likewise.
+    :param written: target -> its parsed source.
+    :param before: path -> content in RED, of changed sources.
+    :param now: path -> current content, of changed sources.
     """
     changed = {path: dict(_find_changed(before.get(path, b""), text)) for path, text in now.items()}
     for target, source in written.items():
@@ -150,7 +152,7 @@ def name_references(
 
 
 def _find_changed(before: bytes, now: bytes) -> Iterator[tuple[str, int]]:
-    """Yield the functions and values of a module that are not what they were, and their lines; not what was a stub."""
+    """Yield the changed functions and values of a module with their lines, except functions that were stubs."""
     stubs = {name for name, function in find_functions(before).items() if function.left_out}
     known = {name: hash_body(node) for name, node in _definitions(before)}
     for name, node in _definitions(now):
@@ -165,21 +167,21 @@ def _definitions(source: bytes) -> Iterator[tuple[str, ast.stmt]]:
 
 
 def statements_of(source: bytes) -> list[ast.stmt]:
-    """Return the statements of a source; none for what is no Python."""
+    """Return the statements of a source. Empty if it is not valid Python."""
     try:
         return parse_source(source).body
     except (SyntaxError, ValueError):
         return []
 
 
-# --- values and settings that a source may give to tests: one that changes them under the same id changes the test, and
-# no file of tests shows it
+# --- values and settings that tests get from a source: changing them under the same test id changes the test, and no
+# test file shows it
 
 
 def find_changed_rows(controls: tuple[SandboxRun, ...], treatment: SandboxRun) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the plain values that follow the change, and are the same in every control.
+    """Yield the parameter values that the change has altered, and that are the same in every control.
 
-    Each with its test, its parameter, and what it was and is.
+    Yields the test, the parameter, the old value and the new value.
     """
     values = [{test.id: test.values for test in run.tests} for run in controls]
     for test in treatment.tests if values else ():
@@ -191,7 +193,7 @@ def find_changed_rows(controls: tuple[SandboxRun, ...], treatment: SandboxRun) -
 
 
 def _find_weaker(controls: tuple[SandboxRun, ...], treatment: SandboxRun) -> Iterator[tuple[str, str]]:
-    """Yield the tests that hypothesis tries less hard with the change, and which setting says so."""
+    """Yield the tests that hypothesis checks less thoroughly with the change, and the weakened setting."""
     efforts = {test.id: test.effort for run in controls for test in run.tests if test.effort}
     for test in treatment.tests:
         before, after = efforts.get(test.id, {}), test.effort
@@ -218,16 +220,16 @@ def judge_rows(
     treatment: SandboxRun,
     read: Callable[[str], bytes],
 ) -> tuple[tuple[TargetProof, ...], list[str]]:
-    """Return the targets, those refuted whose rows mean something else by now, and what is to be said of others.
+    """Return the targets, with those refuted whose rows have changed their values, and notes about other rows.
 
-    Only a row whose id stands in a file of tests: others may well follow the sources, as those of a registry do.
+    Only rows whose id is written in a test file refute a target. Others may follow the sources, for example a registry.
     """
     refuted = dict(_find_weaker(controls, treatment))
     notes = []
     for test_id, name, before, after in find_changed_rows(controls, treatment):
         target, row = bare_id(test_id), test_id.partition("[")[2].removesuffix("]")
         said = f"[{row}] {name} was {cut(before)} in RED, and is {cut(after)} now"
-        # One control does not show that the value is the same every time; None in RED is a value that was missing.
+        # One control does not show that the value is stable. None in RED means that the value was missing.
         is_plain = len(controls) > 1 and before != "None"
         if is_plain and not _written_ids(read(split_id(test_id)[0])).isdisjoint({row, *row.split("-")}):
             refuted.setdefault(target, f"{said}; write it into the test, or put it back")
@@ -243,7 +245,7 @@ def judge_rows(
 
 
 def _written_ids(source: bytes) -> set[str]:
-    """Return the ids of rows that a file of tests writes out: such a row has one meaning."""
+    """Return the ids of rows that are written in a test file. Such a row must not change its values."""
     nodes = [node for statement in statements_of(source) for node in ast.walk(statement)]
     tables = (ast.walk(each) for node in nodes for each in getattr(node, "decorator_list", ()))
     ids = (node for table in tables for node in table if isinstance(node, ast.keyword) and node.arg in ("id", "ids"))

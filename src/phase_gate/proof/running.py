@@ -1,4 +1,4 @@
-"""Run tests in a sandbox, and say how each ended: what pytest's answers mean, and what they say about a target."""
+"""Run tests in a sandbox, and interpret the reports: how each test ended, and the outcome of each target."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from phase_gate.proof.sandbox import Heard, Kind, Limits, Sandbox, visit_sandbox
 from phase_gate.storage.root import is_in_environment
 from phase_gate.values import Value, field, replace
 
-#: The module that emptied functions take their answer from: `inside.sentinel`, by a name that no source can know.
+#: The module with the return value of emptied functions: `inside.sentinel`, under a name that no source can know.
 SENTINEL = f"module_{os.urandom(8).hex()}"
 
 
 class Report(Value):
-    """How one test ended in a sandbox, the worst of its stages."""
+    """How one test ended in a sandbox: the worst of its stages."""
 
     has_passed: bool
-    #: It was skipped, or failed as it was expected to.
+    #: It was skipped, or failed as expected.
     is_skipped: bool = False
-    #: The file of the project's innermost frame; empty where it passed, or nothing of the project's was involved.
+    #: The file of the innermost frame in the project. Empty if the test passed, or if no frame is in the project.
     place: str = ""
     message: str = ""
     #: A module that could not be found.
     missing: str = ""
-    #: An assertion failed, and not code that went wrong.
+    #: An assertion failed. False if other code raised an error.
     is_check: bool = False
-    #: Why nothing is known although it is reported.
+    #: Why the outcome is unknown although there is a report.
     doubt: str = ""
 
     @property
@@ -42,35 +42,35 @@ class Report(Value):
         return not self.has_passed and not self.is_skipped
 
     def is_own_check(self, checked: Collection[str], *, or_error: bool = False) -> bool:
-        """Tell whether a test failed by its own check: an assertion in the lines of a frozen file.
+        """Return whether a test failed by its own check: an assertion in a frozen file.
 
-        :param or_error: any other exception in these lines counts as well.
+        :param or_error: count any other exception in these files as well.
         """
         return self.has_failed and self.place in checked and (self.is_check or or_error)
 
 
 class SandboxTest(Value):
-    """A test that was collected, the function behind it, and what it did. A file that can't be imported is one, too."""
+    """A collected test, its function and its result. A file that can't be imported is represented as a test, too."""
 
     id: str
-    #: Where the function begins, with its decorators; from the root. Empty where there is none.
+    #: Where the function begins, including decorators. The path is relative to the root, and empty without a function.
     file: str = ""
     line: int = 0
-    #: Parameter -> row, as their tables count them: unlike the id, they stay what they are when values change.
+    #: Parameter -> index of its row. Unlike the id, the indices stay the same when values change.
     rows: Mapping[str, int] = field(default_factory=dict)
-    #: Parameter -> its value, where that is made of Python's own types.
+    #: Parameter -> its value as text, if it consists of built-in types.
     values: Mapping[str, str] = field(default_factory=dict)
-    #: How hard hypothesis tries, by the names of its settings; empty for other tests.
+    #: Settings of hypothesis that determine how thoroughly it checks. Empty for other tests.
     effort: Mapping[str, Any] = field(default_factory=dict)
-    #: None: it has not ended, or not been told of.
+    #: None if the test has not ended, or has no report.
     report: Report | None = None
-    #: The watched functions that it called, and the lines of its own file that it ran, where that was asked for.
+    #: The watched functions that it called, and, if traced, the lines of its own file that it ran.
     reached: frozenset[str] = frozenset()
     lines: frozenset[int] = frozenset()
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What it is called while values change, and where its function is from."""
+        """A key that stays the same when parameter values change, and the place of its function."""
         return bare_id(self.id), tuple(sorted(self.rows.items())), self.file, self.line
 
     @property
@@ -79,22 +79,22 @@ class SandboxTest(Value):
 
 
 class SandboxRun(Value):
-    """What a run in a sandbox showed."""
+    """The results of a run in a sandbox."""
 
     kind: Kind
     seconds: float
-    #: Function -> its rows; file -> itself, where that can't be imported: it stands for all of its tests.
+    #: Function -> its rows. A file that can't be imported is a key, too, and represents all of its tests.
     functions: Mapping[str, tuple[SandboxTest, ...]] = field(default_factory=dict)
-    #: Why it says nothing, or not all; empty if it ended as it should.
+    #: Why the results are missing or incomplete. Empty if the run ended normally.
     problem: str = ""
-    #: Files that were imported; those of them that were compiled, and lie in the project: from its root.
+    #: Imported files, and the compiled ones among them that are in the project, relative to its root.
     modules: tuple[str, ...] = ()
     built: tuple[str, ...] = ()
-    #: It died, or was ended because it was over its limits: only what had ended before counts.
+    #: It crashed, or was killed at one of its limits. Only tests that ended before count.
     is_cut: bool = False
-    #: It was over its limits.
+    #: It exceeded one of its limits.
     is_late: bool = False
-    #: The test that was at work when it was cut; empty if none was.
+    #: The test that was running when the run was cut. Empty if there was none.
     at_work: str = ""
     #: A module that a conftest could not find.
     missing: str = ""
@@ -104,13 +104,13 @@ class SandboxRun(Value):
         return (test for rows in self.functions.values() for test in rows)
 
     def of(self, target: str) -> list[Report]:
-        """Return what was said about a target, or about the file that it stands in."""
+        """Return the reports about a target, or about its file."""
         rows = self.functions.get(target) or self.functions.get(split_id(target)[0], ())
         return [row.report for row in rows if row.report is not None]
 
     def outcome(self, target: str) -> Outcome:
-        """Return how a target ended. It fails if one of its rows does."""
-        # What ended before it was cut counts; a copied sandbox may not have told where its modules came from.
+        """Return how a target ended. It fails if one of its rows fails."""
+        # Tests that ended before the cut count. A copied sandbox must also have reported where its modules came from.
         if self.problem and not (self.is_cut and (self.kind == "mounted" or self.modules)):
             return "unknown"
         reports = self.of(target)
@@ -118,11 +118,11 @@ class SandboxRun(Value):
             return "unknown"
         if any(report.has_failed for report in reports):
             return "fails"
-        # Rows that do not run here, by their platform say, leave the others their word.
+        # Rows that are skipped here, for example on this platform, do not affect the outcome of the others.
         return "passes" if any(report.has_passed for report in reports) else "skipped"
 
     def failure(self, target: str) -> Report | None:
-        """Return why a target did not pass: the first row that failed, else one that was skipped."""
+        """Return the report of the first row that failed, else of one that was skipped."""
         reports = [report for report in self.of(target) if not report.has_passed]
         return min(reports, key=lambda report: report.is_skipped, default=None)
 
@@ -137,12 +137,12 @@ def run_in_sandbox(
     is_traced: bool = False,
     kind: Kind | None = None,
 ) -> SandboxRun:
-    """Run tests in the sandbox, and say how each ended. Raises NoSandboxError where none can be made.
+    """Run tests in the sandbox and return their results. Raises NoSandboxError if no sandbox can be created.
 
-    :param wanted: the tests to run, without their parameters; where left out, all that are collected.
-    :param watched: file -> first line -> name, of functions to watch.
-    :param is_traced: it is to be told which lines of its own file each test runs.
-    :param kind: insists on one kind of sandbox; where left out, one at the same path is tried first.
+    :param wanted: the tests to run, without their parameters. Default: all collected tests.
+    :param watched: file -> first line -> name of the functions to watch.
+    :param is_traced: record which lines of its own file each test runs.
+    :param kind: the required kind of sandbox. Default: mounted if possible, else copied.
     """
     order = {
         "watched": watched or {},
@@ -157,16 +157,16 @@ def run_in_sandbox(
     return run
 
 
-#: Runs that a proof may take: what is left then is unknown. A number, not seconds, so that it is the same when busy.
+#: The maximum number of runs in a proof. Results of further runs are unknown. A time limit would depend on the load.
 MOST_STARTS = 100
 
 
 class Laboratory:
-    """How pytest is called in the sandboxes of one proof, and what each run may take; counts the runs.
+    """Runs pytest in the sandboxes of one proof, with the same arguments and limits, and counts the runs.
 
-    :param words: what pytest is told beside the tests.
-    :param paths: where pytest looks for them; where left out, in the files of those that are wanted.
-    :param until: when all of it has to be over.
+    :param words: arguments of pytest other than the tests.
+    :param paths: where pytest searches for tests. Default: the files of the wanted tests.
+    :param until: when the last run has to end.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class Laboratory:
     ) -> SandboxRun:
         """Run tests in a sandbox.
 
-        :param limit: processor seconds, where that is less than what any run may take.
+        :param limit: processor seconds, if less than the general limit.
         """
         if self.starts >= MOST_STARTS and self._paths is None:
             return SandboxRun(kind="mounted", seconds=0.0, problem=f"more than {MOST_STARTS} runs were needed")
@@ -204,14 +204,14 @@ class Laboratory:
         return run
 
 
-# --- what the reporter has said
+# --- the reporter's answers
 
-#: What pytest ends with where it does not know an option.
+#: pytest's exit status for usage errors, such as unknown options.
 _REFUSED = 4
 
 
 def read_heard(heard: Heard, kind: Kind, folder: str, root: str) -> SandboxRun:
-    """Return what was heard from a sandbox, as a run."""
+    """Convert the answers from a sandbox to a run."""
     told: dict[str, Mapping[str, Any]] = {answer["kind"]: answer for answer in heard.answers}
     collected = told.get("collected", {"items": (), "dropped": ()})
     tests: dict[str, dict[str, Any]] = {each["id"]: dict(each) for each in collected["items"]}
@@ -226,7 +226,7 @@ def read_heard(heard: Heard, kind: Kind, folder: str, root: str) -> SandboxRun:
                 tests.setdefault(answer["id"], {"id": answer["id"]}).update(did)
             case "report":
                 test = tests.setdefault(answer["id"], {"id": answer["id"]})
-                # The first failure says why.
+                # Keep the first failure.
                 if "report" not in test or not test["report"].has_failed:
                     test["report"] = _read_report(answer, folder, root)
     left = [*collected["dropped"], *(test_id for test_id, test in tests.items() if "report" not in test)]
@@ -235,9 +235,9 @@ def read_heard(heard: Heard, kind: Kind, folder: str, root: str) -> SandboxRun:
         problem = f"{told['broken']['file']} can't be imported: {told['broken']['message']}"
     elif left or "ended" not in told:
         problem = _say_end(heard, bare_id(at_work), left[0] if "ended" in told else "")
-    # pytest itself has refused its options: that is no sign of anything.
+    # If pytest itself refused its options, the run was not cut.
     is_cut = bool(problem) and not (heard.status == _REFUSED and "loaded" in told and "configured" not in told)
-    # Functions whose rows have all ended; the one at work may have had more to say.
+    # Only functions whose rows have all ended count. The running test may have further reports.
     unfinished = {bare_id(test_id) for test_id in (*left, at_work)} if is_cut else ()
     functions: dict[str, list[SandboxTest]] = {}
     for test_id, test in tests.items():
@@ -261,7 +261,7 @@ def read_heard(heard: Heard, kind: Kind, folder: str, root: str) -> SandboxRun:
 
 
 def _read_report(answer: Mapping[str, Any], folder: str, root: str) -> Report:
-    # A skipped or expected failure is no pass: the target did not show what it is for.
+    # A skipped test or an expected failure has not passed.
     if answer["outcome"] == "passed" and not answer["expected"] and not answer["lie"]:
         return Report(has_passed=True, doubt=answer["doubt"])
     inside = [os.path.relpath(file, folder) for file in answer["files"] if file.startswith(folder + os.sep)]
@@ -278,12 +278,12 @@ def _read_report(answer: Mapping[str, Any], folder: str, root: str) -> Report:
 
 
 def _say_end(heard: Heard, at_work: str, left: str) -> str:
-    """Say how a run ended before it should: at which test, by what, and its last line."""
+    """Describe how a run ended too early: the test, the cause, and the last line of output."""
     at = f" in {at_work}" if at_work else ""
     if heard.late:
         return f"it took longer than {heard.late}{at}"
     lines = [line.strip() for line in heard.output.splitlines() if line.strip()]
-    # pytest says what was wrong with its options first, and then which settings it read.
+    # pytest prints what is wrong with its options first, and then which settings it read.
     said = [line for line in lines if "error: " in line.lower() and not line.startswith("ERROR: usage:")] or lines
     last = f": {said[-1][:200]}" if said else ""
     if heard.status < 0:
@@ -294,14 +294,14 @@ def _say_end(heard: Heard, at_work: str, left: str) -> str:
     return f"pytest ended too early{at}, with exit status {heard.status}{last}"
 
 
-# --- where modules came from: the sandbox, the project beside it, or a copy that is installed
+# --- where modules came from: the sandbox, the project itself, or an installed copy
 
 
 def _find_stray(modules: Collection[str], sandbox: Sandbox, folder: str) -> str:
-    """Say which module came from elsewhere; empty if none did.
+    """Describe a module that was not imported from the sandbox. Empty if there is none.
 
-    :param modules: the files that were imported, behind links.
-    :param folder: where the sandbox was: the root itself, or a copy.
+    :param modules: the imported files, with links resolved.
+    :param folder: the path of the sandbox: the root itself, or a copy.
     """
     top, files = os.path.realpath(sandbox.root), frozenset(modules)
     if folder != top:
@@ -314,7 +314,7 @@ def _find_stray(modules: Collection[str], sandbox: Sandbox, folder: str) -> str:
             base = posixpath.dirname(path)
             while base and os.path.exists(os.path.join(top, base, "__init__.py")):
                 base = posixpath.dirname(base)
-            # From the folder that its outermost package lies in: less of a path is another module.
+            # Compare from the folder of the outermost package: a shorter path is a different module.
             least = len(posixpath.relpath(path, base or "."))
             if any(len(name) >= least and f"/{path}".endswith(f"/{name}") for name in installed):
                 return f"{path} was imported from an installed copy of it"

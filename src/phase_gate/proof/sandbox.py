@@ -1,8 +1,8 @@
-"""Run pytest in a sandbox: a copy of the project in which some files are laid out and others are left out.
+"""Run pytest in a sandbox: a copy of the project in which some files are replaced and others are left out.
 
-At the project's own path where the system allows it (`namespace`), else in a copied folder. What the tests did comes
-back through a pipe, for sandboxes of agents refuse what sockets need; its other end is in `inside`, which runs there.
-Nothing of the user's is written, and nothing stays behind.
+The sandbox is at the project's own path if the system allows it (`namespace`), else in a copied folder. Results come
+back through a pipe, because sandboxes of coding agents may block sockets. The code at the other end is in `inside`.
+The user's files are never written, and the sandbox is removed afterwards.
 """
 
 from __future__ import annotations
@@ -29,83 +29,83 @@ from phase_gate.storage.root import is_in_environment
 from phase_gate.storage.tree.names import SKIP_MARKS, SKIPPED_FOLDERS
 from phase_gate.values import Value, field
 
-#: How a sandbox is made: at the project's own path, or in a copied folder.
+#: How a sandbox is created: mounted at the project's own path, or copied to a folder.
 Kind = Literal["mounted", "copied"]
 
-#: What runs in there.
+#: The package that runs in the sandbox.
 _INSIDE = Path(__file__).with_name("inside")
-#: What must not reach the tests in a sandbox: they are no run of any task.
+#: Prefix of variables that tests in a sandbox must not see, because they do not belong to a task.
 _OUR_VARIABLES = "PHASE_GATE_"
-#: Once it was refused here, it will be refused again.
+#: Kinds of sandboxes that this system has refused. They are not tried again.
 _refused: set[str] = set()
-#: Folders that are copied although a walk for sources leaves them out: built extensions lie there.
+#: Folders that are copied, although a search for sources skips them, because they contain compiled extensions.
 _COPIED = frozenset({"build", "dist"})
-#: How much of what pytest printed is kept, for those who ask why a sandbox told nothing.
+#: How much of pytest's output is kept, to explain a run without results.
 _OUTPUT_KEPT = 4000
-#: Seconds that pytest has to end by itself once it was interrupted: fixtures clean up.
+#: Seconds for pytest to end after an interrupt, while fixtures clean up.
 _GRACE = 20.0
 
 
 class Limits(Value):
-    """What a run may take."""
+    """Limits of a run."""
 
-    #: Seconds of processors, of any process in it: a busy machine does not change these.
+    #: Processor seconds of each process. They do not depend on the load of the machine.
     processor: float
-    #: Seconds of the clock: for what waits, and never ends.
+    #: Seconds on the clock, for processes that wait forever.
     clock: float
-    #: The clock starts anew with every word: for a run of many tests, of which none may take longer than that.
+    #: The clock restarts with every answer: in a run of many tests, the limit applies to each test.
     is_each: bool = False
 
 
 class Heard(Value):
-    """What was said until the process ended."""
+    """The answers and the output of a process that has ended."""
 
-    #: Those that had the word.
+    #: Only answers with the secret word.
     answers: tuple[Mapping[str, Any], ...]
     seconds: float
-    #: The end of what it printed.
+    #: The end of its output.
     output: str = ""
-    #: The limit that it went over, in words; empty if it ended by itself.
+    #: A description of the limit that it exceeded. Empty if it ended by itself.
     late: str = ""
     status: int = 0
 
 
 class Sandbox(Value):
-    """What differs from the project as it lies there."""
+    """How a sandbox differs from the project."""
 
     root: Path
-    #: Path from the root -> content.
+    #: Path, relative to the root -> content.
     contents: Mapping[str, bytes] = field(default_factory=dict)
-    #: Paths that are not there.
+    #: Paths that do not exist in the sandbox.
     left_out: frozenset[str] = frozenset()
-    #: Folders with sources: their bytecode is not there, so that none of it is believed.
+    #: Folders with sources. Their bytecode is left out, because it may be stale.
     folders: frozenset[str] = frozenset()
 
     def read(self, path: str) -> bytes:
-        """Return a file as it is in there. Raises OSError where it is not."""
+        """Return the content of a file in the sandbox. Raises OSError if it can't be read."""
         return self.contents[path] if path in self.contents else (self.root / path).read_bytes()
 
 
 class NoSandboxError(Exception):
-    """No sandbox can be made here; says why."""
+    """No sandbox can be created. The message is the reason."""
 
 
 def visit_sandbox(
     sandbox: Sandbox, arguments: Iterable[str], order: Mapping[str, Any], limits: Limits, kind: Kind | None = None
 ) -> tuple[Kind, str, Heard]:
-    """Run pytest in the sandbox; return its kind, where it was, and what was heard.
+    """Run pytest in the sandbox. Return the kind of the sandbox, its path, and the answers.
 
-    Raises NoSandboxError where none can be made.
+    Raises NoSandboxError if no sandbox can be created.
 
-    :param arguments: what pytest is told; a copied sandbox has its own path in these.
-    :param order: what the reporter is told.
+    :param arguments: arguments of pytest. For a copied sandbox, the path of the root in them is replaced.
+    :param order: instructions for the reporter.
     """
-    # What is in the sandbox speaks to us through a pipe that it inherits, and ends with its group.
+    # Sandboxes need inherited pipes and process groups.
     if not hasattr(os, "killpg"):
         raise NoSandboxError("there are no sandboxes on Windows: use Linux or macOS, or WSL")
     root = os.path.realpath(sandbox.root)
     if kind != "copied" and _may_mount(root):
-        # The repository may begin above the root, and so outside of what is mounted there.
+        # The repository may begin above the root, outside of the mount.
         heard = _hear(root, arguments, order, limits, {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"}, mounts=sandbox)
         if heard.status != namespace.NO_SANDBOX or heard.answers:
             return "mounted", root, heard
@@ -117,14 +117,14 @@ def visit_sandbox(
             folder = str(_link_neighbours(Path(os.path.realpath(made)), root))
             _copy_project(root, folder)
             if os.path.isdir(os.path.join(root, STATE_FOLDER)):
-                os.mkdir(os.path.join(folder, STATE_FOLDER))  # it may be all that tells where the root is
+                os.mkdir(os.path.join(folder, STATE_FOLDER))  # it may be the only mark of the root
             namespace.lay_out(folder, sandbox.left_out, sandbox.folders, sandbox.contents)
         except (OSError, shutil.Error) as error:
             raise NoSandboxError(f"the project could not be copied: {error}") from error
         roots = [os.path.normpath(os.path.join(folder, path)) for path in _import_roots(root)]
         own = {
             "PYTHONPATH": os.pathsep.join([*roots, *filter(None, [os.environ.get("PYTHONPATH")])]),
-            # Its bytecode must not be taken for that of the sources that it was copied from, nor the other way.
+            # Bytecode of the copy must not be used for the original sources, or the other way around.
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         return "copied", folder, _hear(folder, [word.replace(root, folder) for word in arguments], order, limits, own)
@@ -137,11 +137,11 @@ def _may_mount(root: str) -> bool:
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return False
-    # Something is mounted below the root: an overlay would not show it.
+    # An overlay would hide anything that is mounted below the root.
     return not any(row.split()[4].startswith(f"{root}/") for row in mounts.splitlines() if row.count(" ") > 4)
 
 
-# --- a process that speaks to us
+# --- the process and its answers
 
 
 def _hear(
@@ -152,16 +152,16 @@ def _hear(
     own: Mapping[str, str],
     mounts: Sandbox | None = None,
 ) -> Heard:
-    """Lay the reporter out for one run, and return what it says.
+    """Copy the reporter for one run, run pytest, and return the answers.
 
-    :param own: variables of this kind of sandbox.
-    :param mounts: what is to be mounted first.
+    :param own: environment variables for this kind of sandbox.
+    :param mounts: the sandbox to mount first.
     """
     environment = {name: text for name, text in os.environ.items() if not name.startswith(_OUR_VARIABLES)}
     environment |= {"GIT_OPTIONAL_LOCKS": "0", **own}
     path = {name: text for name, text in environment.items() if name == "PYTHONPATH"}
     reading, writing = os.pipe()
-    # Tests see the folder: it is named as any other is.
+    # Tests can see this folder, so it has an ordinary name.
     with (
         open(reading, "rb", buffering=0),
         open(writing, "wb", buffering=0) as theirs,
@@ -170,7 +170,7 @@ def _hear(
     ):
         temporary = Path(os.path.realpath(made))
         if environment.get("PYTHONPYCACHEPREFIX"):
-            # The user has named a place of bytecode outside of the project: the sandbox has its own.
+            # The user keeps bytecode outside of the project. The sandbox has its own folder for it.
             environment["PYTHONPYCACHEPREFIX"] = str(temporary / "bytecode")
         environment["PYTHONPATH"] = os.pathsep.join([str(temporary), *path.values()])
         package, word = f"plugin_{os.urandom(6).hex()}", os.urandom(16).hex()  # only both ends know the word
@@ -223,11 +223,11 @@ def _hear(
 
 
 def _listen(process: subprocess.Popen[bytes], reading: int, limits: Limits) -> tuple[bytes, str]:
-    """Return what the process says until it ends, and the limit that it went over; it and its group have ended then."""
+    """Read until the process ends, and kill its group. Return the answers, and the limit that it exceeded."""
     try:
         said, late = _read_all(process, reading, limits)
     except KeyboardInterrupt:
-        # It has a group of its own: what the terminal sends does not reach it.
+        # It has its own process group, so signals from the terminal do not reach it.
         with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired, KeyboardInterrupt):
             os.kill(process.pid, signal.SIGINT)
             process.wait(_GRACE)
@@ -251,9 +251,9 @@ def _read_all(process: subprocess.Popen[bytes], reading: int, limits: Limits) ->
             if part and limits.is_each:
                 since = time.monotonic()
             elif ready and not part:
-                selector.unregister(reading)  # nobody holds the other end any more
+                selector.unregister(reading)  # the other end is closed
             if not ready and process.poll() is not None:
-                return bytes(said), ""  # a process that it left may hold the pipe
+                return bytes(said), ""  # a process that it left running may keep the pipe open
     return bytes(said), late
 
 
@@ -269,9 +269,9 @@ def _read_line(line: bytes) -> Mapping[str, Any]:
 
 
 def _link_neighbours(folder: Path, root: str) -> Path:
-    """Return where in the folder the project is to be copied to: what lies beside it in its repository is there, too.
+    """Link the other files of the repository into the folder, and return where to copy the project to.
 
-    Settings and tests of one of several packages may name its neighbours by `..`: they are links to the real ones.
+    In a monorepo, the settings and tests of a package may refer to others by `..`. These are links to the originals.
     """
     top = Path(root)
     above = [] if (top / ".git").exists() else [each for each in top.parents if (each / ".git").exists()]
@@ -290,9 +290,9 @@ def _link_neighbours(folder: Path, root: str) -> Path:
 
 
 def _copy_project(top: str, target: str) -> None:
-    """Copy what tests may need: sources, data, built extensions; no environments and no caches."""
+    """Copy the files that tests may need: sources, data and compiled extensions, but no environments or caches."""
     for folder, folders, files in os.walk(top):
-        # The folder for temporary files may lie in the project.
+        # The folder for temporary files may be in the project.
         folders[:] = [
             name
             for name in folders
@@ -313,7 +313,7 @@ def _copy_project(top: str, target: str) -> None:
 
 
 def _point_inside(link: str, top: str, target: str) -> str:
-    """Return where the copy of a link points: what lies in the project is meant to be that of the sandbox."""
+    """Return the target of a copied link. A link to a file of the project points to the sandbox's copy of it."""
     written, real = os.readlink(link), os.path.realpath(link)
     if real != top and not real.startswith(top + os.sep):
         return real
@@ -321,7 +321,7 @@ def _point_inside(link: str, top: str, target: str) -> str:
 
 
 def _point_at_repository(repository: str, target: Path) -> None:
-    """Let git find the repository from there: code under test may ask. Locks are optional: nothing is written."""
+    """Let git find the repository, because code under test may run git. Locks are optional, so git writes nothing."""
     if os.path.isdir(repository):
         Path(target, ".git").write_text(f"gitdir: {repository}\n", encoding="utf-8")
     elif os.path.isfile(repository):
@@ -337,7 +337,7 @@ def _is_skipped(path: str, name: str, top: str) -> bool:
 
 
 def _import_roots(top: str) -> list[str]:
-    """Return the folders of the project that Python looks for modules in, from the root."""
+    """Return the folders of the project on Python's import path, relative to the root."""
     found = [os.path.realpath(each or os.getcwd()) for each in sys.path]
     inside = [each for each in found if each.startswith(top + os.sep) and not is_in_environment(each + os.sep, top)]
     inside += [os.path.join(top, "src")]

@@ -1,4 +1,4 @@
-"""A proof for people: rows of text, the same rows as Markdown for the summary of a CI job, and as annotations. Pure."""
+"""Show a proof as text, as Markdown for the summary of a CI job, and as annotations. Pure."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from phase_gate.source import PASSES_ALREADY
 from phase_gate.values import Value
 from phase_gate.visible import count, name_first, show_rows
 
-#: What a reader has to look at comes first.
+#: Problems come first.
 _ORDER = "-?!=+ "
 _OF_SUITE: dict[Shown, str] = {"still-passes": "-", "dead-assert": "!", "some-rows": "?", "not-tried": "?"}
-#: What to do about a test that checks nothing.
+#: Advice for a test that checks nothing.
 _COMPARE = "its check holds for any answer, so compare the answer with a value"
 
 
 class Row(Value):
-    """What is said of a target, a function or a check, and where that is to be annotated."""
+    """The result for a target, a function or a check, and the place to annotate."""
 
     sign: str
     title: str
@@ -31,11 +31,11 @@ class Row(Value):
 
 
 class Told(Value):
-    """All that is said."""
+    """The whole text: title, rows and summary."""
 
     title: str
     rows: tuple[Row, ...]
-    #: What it comes to, and what to do next.
+    #: The summary, and the next step.
     end: tuple[str, ...]
 
     @property
@@ -56,10 +56,10 @@ class Told(Value):
 
 
 def tell_proof(proof: Proof, change: Change | None = None, *, strict: bool = False) -> Told:
-    """Return a row for each target and each function that no target notices.
+    """Return a row for each target, and for each function that no target notices.
 
-    :param change: what is proven, where it is a change and not a task.
-    :param strict: whatever is not shown counts against it.
+    :param change: the change that is proven. None for a task.
+    :param strict: whether targets without a clear result are refused, too.
     """
     rows = [_row(each, proof, change, strict=strict) for each in proof.targets]
     rows.sort(key=lambda row: _ORDER.index(row.sign))
@@ -95,7 +95,7 @@ def _row(target: TargetProof, proof: Proof, change: Change | None, *, strict: bo
 def _say(proof: Proof, target: TargetProof, change: Change | None) -> str:
     said = MEANINGS[target.verdict].said
     if change is not None and target.verdict == "fails-with":
-        said = "fails with the change"  # nothing is frozen: all is there as it lies in the project
+        said = "fails with the change"  # no tests are frozen: the sandbox has all files of the project
     if why := target.why or (_COMPARE if target.verdict == "checks-nothing" else ""):
         said = f"{said}: {why}"
     if target.worked_with:
@@ -117,7 +117,7 @@ def _sum_up(proof: Proof, change: Change | None) -> str:
 
 
 def _next(proof: Proof, change: Change | None, *, strict: bool) -> Iterator[str]:
-    """Yield what to do about a change that is refused."""
+    """Yield the next step for a change that is refused."""
     refused = [each for each in proof.targets if each.closes(required=strict)]
     if change is None or not refused:
         return
@@ -135,7 +135,7 @@ def _next(proof: Proof, change: Change | None, *, strict: bool) -> Iterator[str]
 
 
 def runs_text(proof: Proof) -> str:
-    """Return the runs of each target side by side."""
+    """Return a table with the outcomes of each target."""
     rows = [f"  {'without':8} {'with':8} {'altered':12} {'emptied':12} target"]
     for target in proof.targets:
         emptied = say_emptied(target.notices, was_tried=target.was_tried)

@@ -1,6 +1,6 @@
-"""The proof of a task: what it is made from, what it says to the gate, and the event that records it.
+"""The proof of a task: its inputs, its metrics and findings for the gate, and the event that records it.
 
-It is made from the files, the tests and the options as they were when RED exited.
+It compares the current sources with the files, tests and options from the time when RED exited.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from phase_gate.workflow.model import Phase
 
 Show = Callable[[str], None]
 
-#: Ours: a run in a sandbox is no run of any task.
+#: Options of this plugin. A run in a sandbox belongs to no task.
 _OUR_OPTIONS = ("--phase", "--exit-signal")
 
 
@@ -44,10 +44,10 @@ def prove(
     at: str,
     show: Show = lambda text: None,
 ) -> Event | None:
-    """Make the proof that a phase wants before it exits, and return the event that records it; None: it is off.
+    """Make the proof that a phase requires before it exits. Return the event that records it, None if proofs are off.
 
-    :param files: path -> content id, of the files as they are.
-    :param tree: their digest, as the run left them.
+    :param files: path -> content id of the current files.
+    :param tree: the digest of the files after the run.
     """
     settings = task.project.configuration.proof
     if settings.mode == "off":
@@ -57,7 +57,7 @@ def prove(
 
 
 def prove_before_exit(task: Task, reading: Reading, *, at: str, show: Show = lambda text: None) -> Event | None:
-    """Make the proof that the last run's verdict wants with this signal; None where none is wanted."""
+    """Make the proof if the last run's verdict requires one with this signal. Return None if it does not."""
     state, measured = task.state, task.state.measurement
     phase = task.rules.phase(state.phase or "")
     if phase is None or measured is None or not reading.is_done or GUARD not in phase.gate_1.guards:
@@ -76,22 +76,22 @@ def prove_before_exit(task: Task, reading: Reading, *, at: str, show: Show = lam
 
 @again_if_moved
 def prove_now(task: Task, *, at: str, show: Show = lambda text: None, seconds: float | None = None) -> Proof:
-    """Make the proof of the present phase by hand, and record it. Raises NotAllowedError where there is none to make.
+    """Make and record the proof of the current phase on request. Raises NotAllowedError if the phase has no proof.
 
-    :param seconds: processor time that a run may take, where that is not what the project says.
+    :param seconds: processor time per run. Default: the project's setting.
     """
     state, settings = task.state, task.project.configuration.proof
     phase = task.rules.phase(state.phase or "")
     base = "compare with a revision: phase-gate prove --base REV"
     if phase is None or GUARD not in phase.gate_1.guards:
-        problem = f"{state.phase} has no proof: it speaks of targets that pass by now"
-        raise NotAllowedError(problem, remedy=f"go on to GREEN, or {base}")
+        problem = f"{state.phase} has no proof: a proof is about targets that already pass"
+        raise NotAllowedError(problem, remedy=f"continue to GREEN, or {base}")
     if not state.freeze.red_exited and not settings.base:
         raise NotAllowedError("RED was never seen in this cycle: there is nothing to compare with", remedy=base)
     tree, allowed = task.tree, settings.seconds if seconds is None else seconds
     proof = _make(task, phase, tree.files, tree.digest, seconds=allowed, at=at, show=show)
     if proof.problem and not proof.starts:
-        return proof  # there was nothing to try
+        return proof  # no experiment was possible
     record = record_of(proof, task, tree=tree.digest, iteration=state.iteration)
     with task.transaction() as change:
         task.store.refuse_while_running(change.opened.state)
@@ -101,18 +101,18 @@ def prove_now(task: Task, *, at: str, show: Show = lambda text: None, seconds: f
 
 
 def load_proof(task: Task) -> Proof | None:
-    """Return the last proof of the present phase; None if none was made."""
+    """Return the last proof of the current phase, or None."""
     record = task.state.proof
     return None if record is None else from_json(Proof, task.store.objects.load(record.object))
 
 
-# --- what is tried
+# --- the trial
 
 
 def _make(
     task: Task, phase: Phase, files: Mapping[str, str], tree: str, *, seconds: float, at: str, show: Show
 ) -> Proof:
-    """Return the proof against RED; without a RED against the revision that the project names, if it names one."""
+    """Return the proof against RED. Without a RED, compare with the revision in the project's settings, if any."""
     base, state = task.project.configuration.proof.base, task.state
     if base and not state.freeze.red_exited:
         return prove_against(task.project.root, base, files, seconds=seconds, show=show)
@@ -126,9 +126,9 @@ def _make(
 
 
 def _trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> Trial | Proof:
-    """Return what is to be tried; a proof that says why nothing can be, where that is so.
+    """Return the trial, or a proof with the reason why no trial is possible.
 
-    :param at: the time: waivers expire.
+    :param at: the current time, because waivers expire.
     """
     state, objects = task.state, task.store.objects
     frozen = objects.load_frozen(state.freeze.current)
@@ -153,16 +153,16 @@ def _trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) ->
         words=_words_of_red(task, {each.name for each in red}),
         sources_with_tests=frozenset({*sources, *frozen.pieces}),
         as_now=frozenset(finding.file for finding in waived if finding.file),
-        # Without the change of REFACTOR the targets pass as well: that is what refactoring is.
+        # In REFACTOR the targets also pass without the change, so there is no control.
         has_control=phase.name in {each.next for each in red},
         began=files_at_cycle_start(objects, state, task.project.root, files),
     )
 
 
 def _changed_beside(task: Task, files: Mapping[str, str], then: FileSnapshot, *, since: float | None) -> dict[str, str]:
-    """Return the sources that git ignores and that the step made or changed.
+    """Return the sources that git ignores and that the step created or changed.
 
-    One that lay there in RED, and that no run imported yet, is no part of the step.
+    A file that existed in RED, and that no run had imported then, is not part of the step.
     """
     root = str(task.project.root)
     return {
@@ -173,7 +173,7 @@ def _changed_beside(task: Task, files: Mapping[str, str], then: FileSnapshot, *,
 
 
 def _waived_findings(state: State, at: str) -> Iterator[Finding]:
-    """Yield the changes to tests that a person has let pass: the sandboxes have them as they are now."""
+    """Yield the waived changes to tests. The sandboxes contain these tests in their current version."""
     keys = {key for waiver in state.overrides.waivers if waiver.is_in_force(at) for key in waiver.findings}
     for finding in () if state.measurement is None else state.measurement.measured.findings:
         if finding.key in keys and (finding.belongs_to("tests-unchanged") or finding.belongs_to("tests-kept")):
@@ -181,7 +181,7 @@ def _waived_findings(state: State, at: str) -> Iterator[Finding]:
 
 
 def _words_of_red(task: Task, phases: Collection[str]) -> tuple[str, ...]:
-    """Return what was typed for the last run of RED, as far as the tests may need it."""
+    """Return the command-line arguments of the last run of RED that the tests may need."""
     words: tuple[str, ...] = ()
     for line in task.store.lines():
         data = line.event.data
@@ -191,9 +191,9 @@ def _words_of_red(task: Task, phases: Collection[str]) -> tuple[str, ...]:
 
 
 def keep_words(arguments: Iterable[str]) -> tuple[str, ...]:
-    """Return what was typed in RED without files and our own options.
+    """Return the command-line arguments without files and without options of this plugin.
 
-    A word after an option may be its value or a file: it stays. A file too many does no harm, since only targets run.
+    An argument after an option is kept, because it may be its value. A file does no harm, because only targets run.
     """
     found: list[str] = []
     waiting = list(arguments)
@@ -207,7 +207,7 @@ def keep_words(arguments: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-# --- what it says to the gate
+# --- the record for the gate
 
 
 def _recorded(record: ProofRecord, at: str) -> Event:
@@ -215,13 +215,13 @@ def _recorded(record: ProofRecord, at: str) -> Event:
 
 
 def record_of(proof: Proof, task: Task, *, tree: str, iteration: int) -> ProofRecord:
-    """Return what the gate knows of a proof; all of it is stored as an object."""
+    """Return the part of a proof that the gate needs. Store the whole proof as an object."""
     state, settings = task.state, task.project.configuration.proof
     required = settings.mode == "required"
     weakened = _weakened(task) if required or task.store.is_driven() else ()
     metrics = metrics_of(proof, required=required)
     metrics["proof_objections"] = int(metrics["proof_objections"] or 0) + len(weakened)
-    # A finding says why there is no proof where one is required; the verdict says already that RED was never seen.
+    # If a proof is required, a finding has the reason why there is none. The verdict shows if RED was never seen.
     is_said = required or not (state.freeze.red_exited or settings.base)
     return ProofRecord(
         tree=tree,
@@ -236,14 +236,14 @@ def record_of(proof: Proof, task: Task, *, tree: str, iteration: int) -> ProofRe
 
 
 def _weakened(task: Task) -> tuple[Finding, ...]:
-    """Return what RED did to older tests, as objections that close the gate."""
+    """Return the older tests that RED weakened, as findings that close the gate."""
     frozen = task.store.objects.load_frozen(task.state.freeze.current)
     found = () if frozen is None else frozen.weakened
     return tuple(replace(each, slug=GUARD, guard=GUARD, tier="hard") for each in found)
 
 
 def metrics_of(proof: Proof, *, required: bool) -> dict[str, MetricValue]:
-    """Return the metrics. Of a proof that could not be made, only whether it keeps the gate closed."""
+    """Return the metrics. If no proof could be made, only whether that keeps the gate closed."""
     if proof.problem:
         return {"proof_objections": int(required)}
     return {
@@ -259,7 +259,7 @@ def metrics_of(proof: Proof, *, required: bool) -> dict[str, MetricValue]:
 
 
 def findings_of(proof: Proof, *, required: bool) -> Iterator[Finding]:
-    """Yield what is to be said of targets and functions: objections, and advice."""
+    """Yield findings about targets and functions: objections and advice."""
     yield from (_finding(each, required=required) for each in proof.targets if not each.has("silent"))
     for each in proof.targets:
         advice = Finding(

@@ -1,4 +1,4 @@
-"""What is tried, and what lies in the sandboxes: which files are as they were, are left out, or are laid in again."""
+"""The input of an experiment, and the files of its sandboxes: which are restored, left out, or added again."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from phase_gate.source.pytest_settings import is_test_side
 from phase_gate.storage.snapshots import FileSnapshot, read_snapshot
 from phase_gate.values import Value, replace
 
-#: Seconds of processors that a run in a sandbox may take, unless the project says otherwise.
+#: Default limit of a run in a sandbox, in processor seconds.
 DEFAULT_SECONDS = 30.0
-#: How much longer than outside: so many times as long by the processor, and by the clock.
+#: Limits as multiples of the time outside of a sandbox: of processor time, and of clock time.
 _TIMES, _TIMES_BY_CLOCK = 10.0, 20.0
-#: The clock may run so many times as long as the processor at least: the machine may be busy.
+#: The minimum ratio of the clock limit to the processor limit, because the machine may be busy.
 _CLOCK = 4.0
 
 
 class Trial(Value):
-    """What is to be proven, and with what."""
+    """The targets of a proof, and the files and options to run them with."""
 
     root: Path
     #: The targets: test functions, without parameters.
     targets: tuple[str, ...]
     #: The project when RED exited.
     then: FileSnapshot
-    #: Path -> content id, of the files as they are now.
+    #: Path -> content id of the current files.
     now: Mapping[str, str]
-    #: The files of the tests and of what gives them their meaning: they are as they were, in every sandbox.
+    #: Test files and their support files. Every sandbox has them as they were.
     frozen: frozenset[str]
-    #: What pytest was called with in RED, as far as it changes what tests mean.
+    #: Options of pytest in RED that change the meaning of tests.
     options: tuple[str, ...] = ()
-    #: What else was typed in RED: plugins, and options of plugins and of the project.
+    #: Other arguments in RED: plugins, and options of plugins and of the project.
     words: tuple[str, ...] = ()
-    #: Sources with parts of tests in them (examples, inherited tests, assert helpers): what fails there is their check.
+    #: Sources that contain parts of tests (examples, inherited tests, assert helpers), whose failures count as checks.
     sources_with_tests: frozenset[str] = frozenset()
-    #: Seconds of processors that each run may take, where the targets took less than a tenth of that outside.
+    #: Processor seconds for each run. The limit is higher if the targets took more than a tenth of it outside.
     seconds: float = DEFAULT_SECONDS
-    #: Seconds that the targets took outside, with the change, where all of them passed; None: that is not known.
+    #: Seconds that the targets took outside, with the change, if all of them passed. None if unknown.
     took: float | None = None
-    #: Whether they are to be tried without the change, too: in REFACTOR they pass without it as well.
+    #: Whether to run them without the change, too. In REFACTOR they pass without it.
     has_control: bool = True
-    #: Those of the frozen files that are in every sandbox as they are now: a person has let their changes pass.
+    #: Frozen files that every sandbox has in their current version, because their changes are waived.
     as_now: frozenset[str] = frozenset()
-    #: The project when the cycle began, before RED; None: that is not known.
+    #: The project at the start of the cycle, before RED. None if unknown.
     began: FileSnapshot | None = None
-    #: It is a change that people will look at, and no step of a task: there was no RED.
+    #: The trial is for a change to be reviewed, not for a step of a task. There was no RED.
     is_change: bool = False
 
     @property
     def limits(self) -> Limits:
-        """What one run in a sandbox may take."""
+        """The limits of one run in a sandbox."""
         took = self.took or 0.0
         return Limits(
             processor=max(self.seconds, _TIMES * took), clock=max(_CLOCK * self.seconds, _TIMES_BY_CLOCK * took)
@@ -62,16 +62,16 @@ class Trial(Value):
 
 
 class Sandboxes:
-    """The sandboxes of one trial. Raises SnapshotError if a file that was kept can't be read any more."""
+    """The sandboxes of one trial. Raises SnapshotError if a file of the snapshot can no longer be read."""
 
     def __init__(self, trial: Trial) -> None:
         self._trial = trial
-        #: Files that are not what they were, and those that are gone.
+        #: New or changed files.
         self.changed = {path for path, content in trial.now.items() if trial.then.files.get(path) != content}
         others = (self.changed & trial.then.files.keys()) | (trial.then.files.keys() - trial.now.keys())
-        #: Those of them that were not kept.
+        #: Changed or deleted files that were too large for the snapshot.
         self.too_large = sorted(others & set(trial.then.too_large))
-        #: What they were.
+        #: Path -> earlier content, of changed or deleted files.
         self.before = read_snapshot(trial.then, trial.root, sorted(others - set(self.too_large)))
 
     @cached_property
@@ -81,7 +81,7 @@ class Sandboxes:
 
     @cached_property
     def built(self) -> frozenset[str]:
-        """The modules that were built from a source that has changed, and that git ignores: they would hide it."""
+        """Compiled modules of changed sources that git ignores. They would hide the sources."""
         trial = self._trial
         stems = [path.removesuffix(".py") for path in self.changed - trial.frozen if path.endswith(".py")]
         found = (f"{stem}{suffix}" for stem in stems for suffix in EXTENSION_SUFFIXES)
@@ -89,13 +89,13 @@ class Sandboxes:
 
     @cached_property
     def _left_behind(self) -> frozenset[str]:
-        """The bytecode beside a source that is gone: a reviewer can't read what it does."""
+        """The bytecode next to a deleted source. A reviewer can't read it."""
         trial = self._trial
         gone = [path.removesuffix(".py") for path in trial.then.files.keys() - trial.now.keys() if path.endswith(".py")]
         return frozenset(f"{stem}{suffix}" for stem in gone for suffix in BYTECODE_SUFFIXES)
 
     def is_late(self, path: str) -> bool:
-        """Tell whether a file came to the tests after RED: the frozen ones have to do without it."""
+        """Return whether a file was added to the tests after RED. The frozen tests must not need it."""
         return path not in self._trial.then.files and is_test_side(path)
 
     @cached_property
@@ -113,9 +113,9 @@ class Sandboxes:
         )
 
     def treatment(self, laid_in: Collection[str] = ()) -> Sandbox:
-        """Return the present sources with the tests as they were.
+        """Return the current sources with the tests as they were.
 
-        :param laid_in: files that came later, and are there all the same.
+        :param laid_in: files that were added later, and are included nevertheless.
         """
         trial = self._trial
         as_then = trial.frozen - trial.as_now
@@ -128,9 +128,9 @@ class Sandboxes:
 
     @cached_property
     def changed_twice(self) -> frozenset[str]:
-        """The files that RED had changed since the cycle began, and that changed again: it may have broken them.
+        """The files that RED changed, and that changed again afterwards. RED may have broken them.
 
-        None where all are modules that came with RED, with stubs perhaps: what they hold was missing before.
+        Empty if all of them are modules that RED added, for example with stubs: their code did not exist before.
         """
         began, then = self._trial.began, self._trial.then
         if began is None or not self._trial.has_control:
@@ -141,7 +141,7 @@ class Sandboxes:
         return frozenset() if is_new else differing
 
     def beginning(self) -> Sandbox:
-        """Return the project as it was in RED, with these files as they were when the cycle began."""
+        """Return the project as it was in RED, but with `changed_twice` as they were at the start of the cycle."""
         began, control = self._trial.began or FileSnapshot(), self.control()
         there = self.changed_twice & began.files.keys()
         contents = {path: data for path, data in control.contents.items() if path not in self.changed_twice}
@@ -152,9 +152,9 @@ class Sandboxes:
         )
 
     def needed(self, missing: Iterable[str]) -> list[str]:
-        """Return the left-out files that failing tests may ask for: missing modules, what was built, else data.
+        """Return the left-out files that failing tests may need: missing modules, else compiled modules, else data.
 
-        :param missing: modules that could not be found.
+        :param missing: names of modules that could not be found.
         """
         late = sorted(self._late)
         names = {name.replace(".", "/") for name in missing if name}

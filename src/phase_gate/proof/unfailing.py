@@ -1,8 +1,8 @@
-"""The fourth experiment: tests that expect something else, with the present sources. Do they fail?
+"""The experiment with altered tests: do they fail with the current sources if they expect different values?
 
-One that still passes has a check that can't fail: it is never run, is swallowed, or holds for every value. A living
-check hides a dead one beside it, because all that a test expects is altered at once. The targets of a proof are tried,
-or all tests of a suite (`phase-gate prove --suite`).
+A test that still passes has a check that can't fail: it never runs, is swallowed, or is true for every value. Since
+all values of a test are altered at once, a check that can fail hides one in the same test that can't. The experiment
+runs the targets of a proof, or all tests of a suite (`phase-gate prove --suite`).
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ from phase_gate.proof.sandbox import Limits, NoSandboxError, Sandbox
 from phase_gate.values import Value, replace
 from phase_gate.visible import count, cut
 
-#: How often pytest is started again behind a test that kills it, or never ends.
+#: How often pytest is started, counting restarts after a test that kills it or never ends.
 _STARTS = 20
-#: Characters of a value in a message.
+#: The maximum number of characters of a value in a message.
 _LONGEST = 40
-#: Seconds that a test may take that expects something else, unless the whole suite takes longer.
+#: Seconds that an altered test may take, unless the whole suite takes longer.
 _LEAST_SECONDS = 120.0
-#: Short tracebacks: almost every altered test has one, and none is shown.
+#: Short tracebacks, because almost every altered test has one and none is shown.
 _QUIETLY = ("-q", "--tb=line", "-p", "no:cacheprovider")
-#: A check that holds whatever the answer is, and one that is never run.
+#: A check that passes with any result, and one that never runs.
 CLOSING: tuple[Shown, ...] = ("still-passes", "dead-assert")
 
 
 class AlteredProof(Value):
-    """What a test function shows when it expects something else."""
+    """The result for an altered test function."""
 
-    #: Its tests, without their parameters: several classes may inherit one function.
+    #: Its tests, without their parameters. Several classes may inherit one function.
     ids: tuple[str, ...]
     shown: Shown
     #: The check in question.
     file: str
     line: int
-    #: What to say about it; empty where it fails, as it should.
+    #: The message about it. Empty if the test fails, as it should.
     text: str = ""
 
 
 class _Function(Value):
     file: str
     sites: tuple[Site, ...]
-    #: Its altered rows, as far as they pass with what they really expect.
+    #: Its altered rows that pass without the alteration.
     rows: tuple[SandboxTest, ...]
 
     @property
@@ -64,9 +64,9 @@ class _Function(Value):
 def find_unfailing(
     targets: tuple[TargetProof, ...], treatment: SandboxRun, sandbox: Sandbox, laboratory: Laboratory
 ) -> tuple[TargetProof, ...]:
-    """Return the targets with what they show when they expect something else.
+    """Return the targets with the results of their altered versions.
 
-    :param treatment: the run with the change, in that sandbox.
+    :param treatment: the run with the change in `sandbox`.
     """
     tried = {each.id for each in targets if each.treatment == "passes"}
     passing = [test for test in treatment.tests if test.has_passed and bare_id(test.id) in tried]
@@ -87,9 +87,9 @@ def try_altered(
     laboratory: Laboratory,
     show: Callable[[str], None] = lambda text: None,
 ) -> tuple[AlteredProof, ...]:
-    """Return what the functions show that have something to alter.
+    """Return the results for the functions that have values to alter.
 
-    :param passing: the tests that pass in the sandbox as they are.
+    :param passing: the tests that pass in the sandbox unaltered.
     """
     contents: dict[str, bytes] = {}
     functions = [*_alter(passing, sandbox, contents)]
@@ -119,7 +119,7 @@ def _alter(passing: Iterable[SandboxTest], sandbox: Sandbox, contents: dict[str,
         try:
             contents[file], altered = alter(sandbox.read(file), tests)
         except (OSError, SyntaxError, ValueError):
-            continue  # a file that is not there, or that only its own loader can read
+            continue  # a file that does not exist, or that only a special loader can read
         for line, sites in altered.items():
             rows = tuple(
                 test
@@ -135,7 +135,7 @@ _Outcomes = dict[object, bool]
 
 
 def _run_to_the_end(functions: list[_Function], altered: Sandbox, laboratory: Laboratory) -> _Outcomes:
-    """Run all of them; where one kills pytest or never ends, go on behind it."""
+    """Run all functions. If one kills pytest or never ends, continue after it."""
     passed: _Outcomes = {}
     waiting = functions
     for _ in range(_STARTS):
@@ -173,7 +173,7 @@ def _judge(function: _Function, passed: _Outcomes, run_alone: Callable[[_Functio
         return function.show("fails")
     keys = {row.key for row in still}
     lines = frozenset[int]().union(*(test.lines for test in run.tests if test.key in keys))
-    # A check in a block that waits for an exception says nothing where it is run: its operand raised what was expected.
+    # A check in a block that expects an exception proves nothing if it runs: its operand raised that exception.
     told = [site for site in function.sites if not (site.is_under_raises and _is_run(site, lines))]
     if not told:
         return function.show("fails")
@@ -188,7 +188,7 @@ def _is_run(site: Site, lines: frozenset[int]) -> bool:
     return not lines.isdisjoint(range(site.first_line, site.last_line + 1))
 
 
-# --- what to say, and what to do about it
+# --- messages
 
 
 def _say(function: _Function, site: Site, *, is_run: bool) -> str:
@@ -196,7 +196,7 @@ def _say(function: _Function, site: Site, *, is_run: bool) -> str:
     if not is_run and site.is_under_raises:
         return f"{place} is never run: the line before it raises what raises() waits for; move it behind the block"
     if not is_run:
-        where = f"its check stands in {site.inside}(), which is not called" if site.inside else "nothing leads there"
+        where = f"its check is in {site.inside}(), which is not called" if site.inside else "nothing leads there"
         return f"{place} is never run: {site.test} passes whatever {site.against or 'the message'} is; {where}"
     if site.is_always_true:
         why = "a tuple, and an `or` with a true value, always hold"
@@ -214,18 +214,18 @@ def _say_rows(function: _Function, site: Site, still: list[SandboxTest]) -> str:
     )
 
 
-# --- a whole suite: needs neither phases nor git
+# --- a whole suite, without phases or git
 
 
 class SuiteProof(Value):
-    """What the checks of a suite are worth."""
+    """The results for the checks of a suite."""
 
-    #: Test functions that were collected, and those of them that pass as they are.
+    #: The number of collected test functions, and of those that pass unaltered.
     tests: int = 0
     passing: int = 0
-    #: Those that had something to alter.
+    #: Results of the functions with values to alter.
     altered: tuple[AlteredProof, ...] = ()
-    #: Why nothing could be tried; empty if something was.
+    #: Why no experiment was possible. Empty if there was one.
     problem: str = ""
     seconds: float = 0.0
     starts: int = 0
@@ -241,10 +241,10 @@ def prove_suite(
     seconds: float = math.inf,
     show: Callable[[str], None] = lambda text: None,
 ) -> SuiteProof:
-    """Return which checks of a suite can't fail. Writes nothing into the project.
+    """Find the checks of a suite that can't fail. Does not write to the project.
 
-    :param paths: what pytest is called with, from the root; where left out, what its settings say.
-    :param seconds: how long all of it may take.
+    :param paths: arguments of pytest, relative to the root. Default: as in pytest's settings.
+    :param seconds: the time limit of the whole proof.
     """
     began = time.monotonic()
     laboratory = Laboratory(_QUIETLY, Limits(processor=math.inf, clock=math.inf), paths, until=began + seconds)

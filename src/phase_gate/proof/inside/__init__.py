@@ -1,8 +1,9 @@
-"""What runs inside a sandbox, in the process of the tests. It imports nothing of ours, and is never imported from here.
+"""Code that runs inside a sandbox, in the process of the tests.
 
-Each sandbox gets a copy of this folder under a random name, with its order. Once loaded, the copy is gone, and neither
-a module, a path nor a variable of ours is left: code that asks whether it runs in a sandbox should find as little as
-possible. It only sends facts: `phase_gate.proof.running` says what they mean. Begin with `reporter`.
+It imports no other module of this project, and is never imported from this location. Each sandbox gets a copy of this
+folder under a random name, with an order file. Once loaded, the copy is deleted, with its modules, paths and variables,
+so that code under test finds as few signs of a sandbox as possible. This package only sends facts, which
+`phase_gate.proof.running` interprets. Begin with `reporter`.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ import threading
 from os import getpid, write
 from typing import Any
 
-#: Of Linux: the signal that we get when our parent ends.
+#: Linux: PR_SET_PDEATHSIG, which sets the signal to receive when the parent ends.
 _WHEN_PARENT_ENDS = 1
 
 
 class Line:
-    """Our end of the pipe: what we are asked, and what we answer, with a word that only both ends know."""
+    """The sandbox's end of the pipe: the order, and answers with a word that only both ends know."""
 
     def __init__(self, order: dict[str, Any]) -> None:
-        #: What we were asked to do.
+        #: The instructions for this run.
         self.order = order
         self._word: str = order.pop("word")
         os.set_inheritable(order["number"], False)
@@ -35,12 +36,12 @@ class Line:
         _end_with(order["maker"])
         _, most = resource.getrlimit(resource.RLIMIT_CPU)
         if order["seconds"] and (most == resource.RLIM_INFINITY or order["seconds"] < most):
-            # Then it is killed, and whoever started it can tell by what.
+            # At the limit the system kills this process, and the parent sees the signal.
             resource.setrlimit(resource.RLIMIT_CPU, (order["seconds"], most))
 
     def send(self, kind: str, **said: Any) -> None:
         if getpid() != self._pid:
-            return  # a forked child does not speak for the run
+            return  # a forked child must not send answers
         rest = json.dumps({"word": self._word, "kind": kind, **said}).encode() + b"\n"
         with self._lock:
             while rest:
@@ -48,16 +49,16 @@ class Line:
 
 
 def _end_with(maker: int) -> None:
-    """Have this process end when the one that started it is killed: there is no one to tell."""
+    """Let this process end when its parent is killed, because then no process reads the answers."""
     if not sys.platform.startswith("linux"):
-        return  # it ends with the next test: what it wants to say can't be sent
+        return  # it ends with the next test, when it can't send its answer
     ctypes.CDLL(None).prctl(_WHEN_PARENT_ENDS, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != maker:
         raise SystemExit("the process that started this one has ended")
 
 
 def take_line() -> Line | None:
-    """Open the line, and take away what it was found by; None where this is not the copy in a sandbox."""
+    """Open the line, and remove its traces. Return None if this is not the copy in a sandbox."""
     folder = os.path.dirname(__file__)
     try:
         with open(os.path.join(folder, "order.json"), encoding="utf-8") as file:

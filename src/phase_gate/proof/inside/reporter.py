@@ -1,6 +1,6 @@
-"""The plugin that pytest loads in a sandbox: tells how each test ended, and where modules came from.
+"""The plugin that pytest loads in a sandbox. It reports how each test ended, and where modules came from.
 
-PYTEST_DONT_REWRITE: there is no assertion to explain.
+PYTEST_DONT_REWRITE: this file contains no assertions.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .results import LEFT_CALL, LEFT_FUNCTION, InsideCall, Profile, Results, tra
 
 _line = take_line()
 
-#: Options that have no place in a sandbox, and what they are there.
+#: Options that do not fit a sandbox, and their values there.
 _IN_A_SANDBOX: dict[str, object] = {
-    # A few tests in one process: starting workers would take longer than running them.
+    # Run the few tests in one process: starting workers would take longer.
     "numprocesses": None,
     "dist": "no",
     "tx": [],
-    # All targets run, whatever failed before. The first that fails, or can't be imported, ends nothing.
+    # Run all targets, whatever failed before. A failure or an import error does not end the run.
     "lf": False,
     "failedfirst": False,
     "newfirst": False,
@@ -37,30 +37,30 @@ _IN_A_SANDBOX: dict[str, object] = {
     "trace": False,
     "maxfail": 0,
     "continue_on_collection_errors": True,
-    # A report may lie outside of the project, where it would be written over: JUnit's, and those of common plugins.
+    # Report files of pytest and common plugins may be outside of the project, where they would be overwritten.
     "xmlpath": None,
     "htmlpath": None,
     "report_log": None,
     "json_report_file": None,
     "pastebin": None,
-    # Limits of our own are in force, which a busy machine does not change.
+    # The sandbox has its own limits, which do not depend on the load.
     "session_timeout": None,
-    # It is no run of any task.
+    # The run belongs to no task.
     "phase": None,
 }
-#: What tests may find too little of in a sandbox.
+#: Resources that may run out in a sandbox.
 _LACKS: dict[int | None, str] = {
     errno.ENOSPC: "no space was left for what tests write",
     errno.EDQUOT: "no space was left for what tests write",
     errno.ENOMEM: "the system had no memory left",
     errno.EADDRINUSE: "a port that it wants is in use",
 }
-#: Where targets are asked for, they run whatever else was chosen.
+#: Overrides that let all wanted targets run, whatever else was selected.
 _FOR_TARGETS: dict[str, object] = {"keyword": "", "markexpr": "", "deselect": None}
 
 
 def _forget_modules(line: Line) -> None:
-    """Take ourselves out of what can be imported: pytest has us by now. Emptied sources import under another name."""
+    """Remove this package from `sys.modules`. pytest has it already, and emptied sources import another name."""
     package = __name__.partition(".")[0]
     for name in [each for each in sys.modules if each.partition(".")[0] == package]:
         del sys.modules[name]
@@ -76,7 +76,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     try:
         result = yield
     except ConftestImportFailure as failure:
-        # pytest ends here, before anything is configured.
+        # pytest ends here, before `pytest_configure`.
         _Reporter(early_config, _line).tell_broken(failure)
         raise
     _line.send("loaded")
@@ -87,7 +87,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
     if _line is not None:
         chosen = _FOR_TARGETS if _line.order["wanted"] else {}
-        # What tests write into temporary folders: not among the user's, of which pytest keeps only the last three.
+        # Not among the user's temporary folders, because pytest keeps only the last three.
         for name, value in {**_IN_A_SANDBOX, **chosen, "basetemp": _line.order["temporary"]}.items():
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
@@ -115,9 +115,9 @@ class _Reporter:
         self._is_traced: bool = order["is_traced"]
         self._profile = Profile(order["watched"], self._root)
         self.results = Results(config, self._root, self._profile)
-        #: Test and stage -> what came out of it.
+        #: Test and stage -> facts about the exception.
         self._raised: dict[tuple[str, str], dict[str, object]] = {}
-        #: What the test at work runs of its own file.
+        #: The lines of its own file that the current test has run.
         self._lines: set[int] = set()
 
     def tell_broken(self, failure: ConftestImportFailure) -> None:
@@ -125,7 +125,7 @@ class _Reporter:
         self._send("broken", file=file, message=_spell(failure.cause), missing=_missing_module(failure.cause))
 
     def _relative(self, path: str) -> str:
-        """Return a path from the root; the folder of one that seems to lie elsewhere may be a link into it."""
+        """Return a path relative to the root. If it seems to be outside, its folder may be a link into the root."""
         full = os.path.abspath(path)
         if not full.startswith(self._root + os.sep):
             folder, name = os.path.split(full)
@@ -150,8 +150,8 @@ class _Reporter:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        # By file on the command line, and by name here: a test that a source makes may be missing, and pytest would
-        # refuse to run at all if it was asked for.
+        # Tests are selected by file on the command line, and by name here: a test that is generated by a source may be
+        # missing, and pytest would refuse to run if it was on the command line.
         left = [item for item in items if self._bare_id(item) not in self._wanted] if self._wanted else []
         if left:
             items[:] = [item for item in items if self._bare_id(item) in self._wanted]
@@ -160,12 +160,12 @@ class _Reporter:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.results.expect(session.items)
         kept = set(map(self._bare_id, session.items))
-        # A test that was found and is not to run has been dropped: there will be no report of it.
+        # A wanted test that was found, but will not run, has been dropped and will have no report.
         dropped = sorted((self._found & self._wanted) - kept)
         self._send("collected", items=[self._describe(item) for item in session.items], dropped=dropped)
 
     def _describe(self, item: pytest.Item) -> dict[str, object]:
-        """Return what a test is called, where its function begins, and of each parameter its row and its value."""
+        """Return the id of a test, where its function begins, and the row and the value of each parameter."""
         code, row = _inner_code(item), getattr(item, "callspec", None)
         place = {} if code is None else {"file": self._relative(code.co_filename)}
         values = {name: _spell_plain(value) for name, value in getattr(row, "params", {}).items()}
@@ -173,7 +173,7 @@ class _Reporter:
             "id": self._test_id(item.nodeid),
             "line": code.co_firstlineno if code else 0,
             "rows": getattr(row, "indices", {}),
-            # A copied sandbox lies elsewhere.
+            # A copied sandbox has a different path.
             "values": {name: text.replace(self._root, "<root>") for name, text in values.items() if text},
             "effort": _effort(item),
             **place,
@@ -195,7 +195,7 @@ class _Reporter:
 
     @pytest.hookimpl(tryfirst=True, optionalhook=True)
     def pytest_timeout_set_timer(self) -> bool:
-        return True  # none is set: limits of the project are for an idle machine
+        return True  # set no timer: the project's limits are for an idle machine
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -227,7 +227,7 @@ class _Reporter:
         report = yield
         self.results.hear_report(report, call)
         if call.excinfo is not None:
-            # An example of a text is the check, whatever came out of it.
+            # In a doctest, the example is the check, whatever it raises.
             is_example = type(item).__module__ == "_pytest.doctest"
             self._raised[item.nodeid, call.when] = {
                 "files": [os.path.realpath(item.path)] if is_example else _files_of(call.excinfo.tb),
@@ -250,19 +250,19 @@ class _Reporter:
             )
 
     def _tell(self, node: str, outcome: str, **more: object) -> None:
-        """Say how a test ended, or that a file can't be collected."""
+        """Report how a test ended, or that a file can't be collected."""
         usual = {"files": [], "missing": "", "check": False, "lie": "", "doubt": "", "expected": False}
         self._send("report", **{**usual, **more, "id": self._test_id(node), "outcome": outcome})
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         files = {str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
-        # Behind links, and as long as the sandbox is there.
+        # Resolve links now, while the sandbox exists.
         self._send("ended", status=int(exitstatus), modules=sorted(map(os.path.realpath, files - {""})))
 
 
 def _effort(item: pytest.Item) -> dict[str, object]:
-    """Return how hard hypothesis tries, for a test of its kind."""
+    """Return the settings of a hypothesis test that determine how thoroughly it checks. Empty for other tests."""
     chosen = getattr(getattr(item, "function", None), "_hypothesis_internal_use_settings", None)
     if chosen is None:
         return {}
@@ -275,7 +275,7 @@ def _effort(item: pytest.Item) -> dict[str, object]:
 
 
 def _spell_plain(value: object) -> str:
-    """Return a value of Python's own types, as text; empty for what holds anything else."""
+    """Return a value of built-in types as text. Empty if it contains any other type."""
     if value is None or type(value) in (bool, int, float, complex, str, bytes):
         return repr(value)
     if not isinstance(value, (dict, list, tuple, set, frozenset)):
@@ -287,7 +287,7 @@ def _spell_plain(value: object) -> str:
 
 
 def _is_check(error: BaseException) -> bool:
-    """Tell whether a check failed, and not code that went wrong: an assertion, `raises`, `fail`, an example."""
+    """Return whether the error is a failed check: an assertion, `raises`, `fail` or a doctest example."""
     if isinstance(error, BaseExceptionGroup):
         return any(map(_is_check, error.exceptions))
     is_example = type(error).__name__ in ("DocTestFailure", "MultipleDoctestFailures")
@@ -299,8 +299,8 @@ def _spell(error: BaseException) -> str:
 
 
 def _missing_module(error: BaseException | None) -> str:
-    """Return the module that could not be found, by the error or by one that caused it; empty if that was not it."""
-    for _ in range(20):  # a chain may be a ring
+    """Return the missing module that the error or one of its causes names. Empty if there is none."""
+    for _ in range(20):  # a chain may be circular
         if isinstance(error, ModuleNotFoundError) and error.name:
             return error.name
         error = error and (error.__cause__ or error.__context__)
@@ -308,13 +308,13 @@ def _missing_module(error: BaseException | None) -> str:
 
 
 def _say_lack(error: BaseException) -> str:
-    """Say what there was not enough of: a test can't be blamed for that. Empty for any other error."""
+    """Describe the resource that ran out, which is not the test's fault. Empty for any other error."""
     number = errno.ENOMEM if isinstance(error, MemoryError) else error.errno if isinstance(error, OSError) else None
     return f"{_LACKS[number]}: {_spell(error)}" if number in _LACKS else ""
 
 
 def _files_of(traceback: TracebackType | None) -> list[str]:
-    """Return the files of the frames, each once, the innermost last."""
+    """Return the files of the frames without duplicates, the innermost last."""
     found: dict[str, None] = {}
     while traceback is not None:
         file = os.path.realpath(traceback.tb_frame.f_code.co_filename)
@@ -325,7 +325,7 @@ def _files_of(traceback: TracebackType | None) -> list[str]:
 
 
 def _inner_code(item: pytest.Item) -> CodeType | None:
-    """Return the code of a test's own function, behind its decorators."""
+    """Return the code of a test's own function, without its decorators."""
     function = getattr(item, "function", None)
     for _ in range(20):
         inner = getattr(getattr(function, "hypothesis", None), "inner_test", None)

@@ -1,4 +1,4 @@
-"""What tests did while they ran: which functions and lines were called, and whether a report about them is true."""
+"""Observe tests while they run: which functions and lines they run, and whether the reports about them are true."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 
 @contextlib.contextmanager
 def trace_lines(file: str, lines: set[int]) -> Iterator[None]:
-    """Add the lines of a file that are run, also in threads."""
+    """Add the lines of a file that run to `lines`, in all threads."""
 
     def see_line(frame: FrameType, event: str, argument: object) -> Any:
         lines.add(frame.f_lineno)
@@ -39,15 +39,15 @@ def trace_lines(file: str, lines: set[int]) -> Iterator[None]:
 
 
 class Profile:
-    """Which of the watched functions are called, and the frame of the test that is at work, by a profile function.
+    """A profile function that records calls of watched functions and the frame of the current test.
 
-    Without functions to watch it is taken away as soon as the test has begun: what runs then takes no longer.
+    Without functions to watch, it is removed as soon as the test has begun, so that it does not slow down the test.
     """
 
     def __init__(self, watched: dict[str, dict[str, str]], root: str) -> None:
         #: File -> first line, as text -> name.
         self._watched = {os.path.join(root, path): names for path, names in watched.items()}
-        #: By file, line and name: the same code in two files is equal.
+        #: By file, line and name, because the same code in two files is equal.
         self._known: dict[tuple[str, int, str], str] = {}
         self._found: set[str] = set()
         self._code: CodeType | None = None
@@ -59,17 +59,17 @@ class Profile:
             self._start()
 
     def end(self) -> set[str]:
-        """Return the functions that were called since the beginning."""
+        """Stop, and return the functions that were called since `begin`."""
         self._stop()
         return self._found
 
     def seek(self, code: CodeType) -> bool:
-        """Look out for the frame of this code; tell whether that can be done: another profiler may be at work."""
+        """Watch for the frame of this code. Return whether that is possible: another profiler may be active."""
         self._code, self._frame = code, None
         return sys.getprofile() == self._see or self._start()
 
     def take(self) -> FrameType | None:
-        """Return the frame, if there was one."""
+        """Return the frame, if it was found."""
         frame, self._code, self._frame = self._frame, None, None
         if not self._watched:
             self._stop()
@@ -101,17 +101,17 @@ class Profile:
         name = self._known.get(key)
         if name is None:
             names = self._watched.get(code.co_filename) or self._watched.get(os.path.realpath(code.co_filename), {})
-            # What a module runs while it is imported begins in line 1, as a function may that stands there.
+            # The code of a module begins in line 1, and so may a function in that line.
             is_module = code.co_name == "<module>"
             name = self._known[key] = "" if is_module else names.get(str(code.co_firstlineno), "")
         if name:
             self._found.add(name)
 
 
-# --- is the outcome the test's own?
+# --- whether a report matches what the test did
 
-#: How far an exception came on its way from a test to its report -> the hooks of plugins that may have taken it in
-#: there. Elsewhere there is nothing but pytest's own code.
+#: How far an exception got on its way from a test to its report -> the hooks in which a plugin may have caught it. In
+#: between, there is only pytest's own code.
 LEFT_TEST, LEFT_FUNCTION, LEFT_INNER_CALL, LEFT_CALL, FAILED = range(5)
 _TAKEN_BY: dict[int, tuple[str, ...]] = {
     LEFT_TEST: ("pytest_pyfunc_call",),
@@ -125,11 +125,11 @@ _INSTALLED = f"{os.sep}site-packages{os.sep}"
 
 
 class Results:
-    """What a test's own code did, against what is reported of it."""
+    """Compares what a test's own code did with its report."""
 
     def __init__(self, config: pytest.Config, root: str, profile: Profile) -> None:
         self._config, self._root, self._profile = config, root, profile
-        #: The code that each test's module defines under its name.
+        #: Test -> the code that its module or class defines under its name.
         self._codes: dict[str, CodeType] = {}
         self.begin()
 
@@ -142,15 +142,15 @@ class Results:
                 self._codes[item.nodeid] = code
 
     def begin(self) -> None:
-        """Forget the test before: a protocol of the project's own may not come to the call of the next one."""
-        #: Of the test at work: whether its code was found, and could be looked for; how far an exception came.
+        """Forget the previous test: a custom protocol of the project may never call the next one."""
+        #: For the current test: whether its code ran, whether that can't be observed, and how far an exception got.
         self._has_begun = self._is_blind = False
         self._depth: int | None = None
         self._error, self._children = "an exception", _children()
 
     @contextlib.contextmanager
     def watched(self, item: pytest.Item) -> Iterator[None]:
-        """Look at what a test's own code does."""
+        """Observe a test's own code."""
         code = self._codes.get(item.nodeid)
         self.begin()
         self._is_blind = code is not None and not self._profile.seek(code)
@@ -163,7 +163,7 @@ class Results:
                     self._depth = LEFT_TEST
 
     def pass_by(self, depth: int) -> Generator[None, object, object]:
-        """Run what a hook is wrapped around, and note an exception that passes by."""
+        """Run the wrapped hook, and record an exception that passes through."""
         try:
             return (yield)
         except BaseException as error:
@@ -175,9 +175,9 @@ class Results:
             self._depth = FAILED
 
     def judge(self, report: pytest.TestReport) -> dict[str, str]:
-        """Return what speaks against a report: that it is not true, or that nothing is known of the test's code."""
+        """Return an objection to a report: that it is false, or that the test's code could not be observed."""
         is_plain = report.when == "call" and not hasattr(report, "wasxfail")
-        # A subtest: the test around it is still at work.
+        # A report with a context is about a subtest, and its test is still running.
         if not is_plain or report.outcome != "passed" or hasattr(report, "context"):
             return {}
         if self._depth is not None:
@@ -192,7 +192,7 @@ class Results:
         return {"lie": "its code never ran, and it is reported as passed"}
 
     def _is_taken_by(self, hook: str) -> bool:
-        """Tell whether installed plugins, or conftests, implement a hook. A source has no business there."""
+        """Return whether installed plugins or conftest files implement a hook, and no source does."""
         functions = (each.function for each in getattr(self._config.hook, hook).get_hookimpls())
         codes = (getattr(getattr(each, "__func__", each), "__code__", None) for each in functions)
         files = {os.path.realpath(code.co_filename) for code in codes if code is not None}
@@ -205,19 +205,19 @@ class Results:
 
 
 def _was_left(frame: FrameType) -> bool:
-    """Tell whether a frame was left by an exception: it did not come to an instruction that returns."""
+    """Return whether a frame was left by an exception: it did not reach a return instruction."""
     code = frame.f_code
     is_generator = code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR)
     return not is_generator and code.co_code[frame.f_lasti] not in _RETURNS
 
 
 def _children() -> int:
-    """Return a number that grows with every child process that has ended."""
+    """Return a number that increases with every child process that has ended."""
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
 
 
 class InsideCall:
-    """A plugin that sees exceptions next to the test, before others do."""
+    """A plugin that sees exceptions of a test before other plugins do."""
 
     def __init__(self, results: Results) -> None:
         self._results = results

@@ -1,6 +1,6 @@
-"""The value that an emptied function returns: no test can want it, and using it raises nothing by itself.
+"""The value that an emptied function returns. No test can expect it, and using it does not raise.
 
-A test that looks at it fails by its own check, not by an accident in between. Loaded in sandboxes by emptied sources.
+A test that checks it fails by its own check, not by an error on the way. Emptied sources import it in sandboxes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Nothing:
-    """Equal to nothing, empty, and whatever is asked of it gives it again."""
+    """Equals no value, is empty, and returns itself from operators, calls and attributes."""
 
     __slots__ = ("_is_true",)
     __hash__ = None  # type: ignore[assignment]
@@ -27,7 +27,7 @@ class Nothing:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
-            raise AttributeError(name)  # protocols ask for these, and must not find what is not there
+            raise AttributeError(name)  # protocols must not seem to be implemented
         return self
 
     def __iter__(self) -> Iterator[Any]:
@@ -55,14 +55,14 @@ class Nothing:
     __rand__ = _give
 
 
-#: As a condition, the one is false and the other true: `assert not f()` notices only the second.
+#: The first is false as a condition, the second is true: `assert not f()` notices only the second.
 FALSE, TRUE = Nothing(), Nothing(is_true=True)
 
 
 def spoil(given: Mapping[str, Any]) -> Any:
-    """Do what no function should: change whatever was given, as far as that can be. It answers nothing."""
+    """Modify all arguments as far as possible, which no function should do, and return FALSE."""
     for value in given.values():
-        # What can't be changed so is something else, or refuses.
+        # Some values can't be modified this way.
         with contextlib.suppress(Exception):
             match value:
                 case list():
