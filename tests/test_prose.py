@@ -116,7 +116,7 @@ CLEAN = (
     *("cli", "drive", "agents"),
     # Without the prompts for agents, which keep their words.
     *(f"tasks/{each.name}" for each in sorted((SOURCE / "tasks").glob("*.py")) if each.name != "prompts.py"),
-    "proof",
+    *("proof", "evidence"),
 )
 _FOREIGN = re.compile(r"<!-- generated.*?<!-- end -->|^```.*?^```|`[^`\n]+`|\]\([^)]*\)|:param \w+:", re.M | re.S)
 

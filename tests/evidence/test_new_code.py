@@ -101,7 +101,7 @@ def test_what_coverage_excludes_is_left_out_and_said(red: Project) -> None:
         calc=f"{MODEST}\n\n{EXCLUDED}",
     )
     ran = with_plugin(red, "--cov")
-    assert ran.has("coverage.py is told to leave out 4 new lines")
+    assert ran.has("coverage.py is configured to exclude 4 new lines")
     assert measured(red) == (2, 0)
 
 

@@ -85,7 +85,7 @@ BAD = "@startuml\nA -> B\n???\n@enduml"
             "PlantUML: cannot include nowhere.puml",
             id="an-include-is-missing",
         ),
-        pytest.param("@startuml\ncrash\n@enduml", "PlantUML ended with 3 and said nothing about it", id="crashed"),
+        pytest.param("@startuml\ncrash\n@enduml", "PlantUML ended with 3 and reported nothing about it", id="crashed"),
     ],
 )
 def test_what_an_answer_means(

@@ -1,4 +1,4 @@
-"""What is measured beside the tests: git, commands, quality, documents. Each provider gives metrics or says unknown.
+"""Evidence other than tests: git, commands, quality, documents. Each provider returns metrics, or none if unknown.
 
-May read files and start processes. Begin with `gathering`, then `context`.
+This package may read files and start processes. Begin with `gathering`, then `context`.
 """

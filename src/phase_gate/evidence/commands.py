@@ -1,4 +1,4 @@
-"""Commands of the project that we run ourselves: their exit code is the evidence, not what an agent says of them."""
+"""Run commands of the project. Their exit code is the evidence, not the claim of an agent."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from phase_gate.evidence.process.run import Ended, run_process
 from phase_gate.gate.measured import Finding, Measured
 from phase_gate.workflow.settings import EvidenceCommand
 
-#: Bytes of a command's output that are kept: the beginning, and the end, where it says what went wrong.
+#: Bytes of a command's output that are kept: the beginning, and the end, which usually contains the error.
 KEPT_OUTPUT = 64 * 1024
-#: Seconds after which a user who waits is told.
+#: Seconds after which a waiting user gets a message.
 _SAYS_AFTER = 5.0
 
 
@@ -38,7 +38,7 @@ class CommandProvider(Provider):
             else:
                 metrics[command.metric] = ended.code == 0
                 if ended.code != 0:
-                    # The gate is closed by the condition; this says where to look.
+                    # The condition closes the gate. This finding names the output file.
                     detail = f"{command.text!r} ended with {ended.code}: {place}"
                     findings.append(Finding(slug="command-failed", tier="advisory", id=command.name, detail=detail))
         return Measured(metrics=metrics, findings=tuple(findings), warnings=tuple(warnings))
@@ -48,7 +48,7 @@ PROVIDER = CommandProvider()
 
 
 def run_command(command: EvidenceCommand, context: EvidenceContext, log: Path) -> Ended:
-    """Run it in the root, and tell a user who waits for long."""
+    """Run the command in the root, and show a message to the user if it takes long."""
     said_at = _SAYS_AFTER
 
     def tell(seconds: float) -> None:
@@ -69,7 +69,7 @@ def run_command(command: EvidenceCommand, context: EvidenceContext, log: Path) -
         is_apart=False,
     )
     if ended.interrupted_by:
-        # It was meant for us: now that nothing is left running, it has its way.
+        # The signal was for this process. Raise it again, now that the command has ended.
         signal.raise_signal(ended.interrupted_by)
     return ended
 

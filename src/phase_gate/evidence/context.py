@@ -1,4 +1,4 @@
-"""What a provider gets to look at, and what it is."""
+"""The interface of providers, and the context that they get."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from phase_gate.workflow.settings import Configuration
 
 
 def say_nothing(text: str) -> None:
-    """Where no user watches."""
+    """Show nothing, because no user is waiting."""
 
 
 class FileLines(Value, kw_only=False):
-    """What coverage.py says of a file: lines of its statements, of those to leave out, of those that did not run."""
+    """coverage.py's analysis of a file: the lines of statements, of excluded ones, and of those that did not run."""
 
     statements: frozenset[int]
     excluded: frozenset[int]
@@ -24,53 +24,53 @@ class FileLines(Value, kw_only=False):
 
 
 class UnmeasuredError(Exception):
-    """It is not known which lines of a file ran; says why."""
+    """It is unknown which lines of a file ran. The message is the reason."""
 
 
 class RunCoverage(Protocol):
-    """What coverage.py measured of a run."""
+    """coverage.py's measurement of a run."""
 
     def lines(self, path: str) -> FileLines:
-        """Return the lines of a file, by its path from the root. Raises UnmeasuredError."""
+        """Return the lines of a file. The path is relative to the root. Raises UnmeasuredError."""
 
 
 class EvidenceContext(Value):
-    """The project at the moment of a look."""
+    """The project at the time of a measurement."""
 
     root: Path
-    #: The task's own folder: what a provider keeps goes below it.
+    #: The task's own folder, in which providers store their files.
     folder: Path
-    #: The folder of all tasks: no part of what is measured.
+    #: The folder of all tasks, which is not measured.
     state_folder: Path
     configuration: Configuration
-    #: What the phase's condition and guards speak of.
+    #: The names in the phase's condition and guards.
     wanted: frozenset[str]
-    #: Whose rules those are, for messages.
+    #: The name of that phase, for messages.
     phase: str = "PHASE"
-    #: Shows a line to the user who waits.
+    #: Shows a line to the waiting user.
     show: Callable[[str], None] = say_nothing
-    #: Returns the files of the project that a predicate wants, sorted; none that git ignores.
+    #: Returns the sorted files of the project that match a predicate, without those that git ignores.
     list_files: Callable[[Callable[[str], bool]], list[str]] = lambda keep: []
-    #: Returns path -> content id of the files that count, as they are now.
+    #: Returns path -> content id of the current files that count.
     files: Callable[[], Mapping[str, str]] = dict
-    #: Returns the same of files that runs have imported, and that git ignores.
+    #: Returns the same for files that runs have imported and that git ignores.
     beside: Callable[[], Mapping[str, str]] = dict
-    #: Returns what the provider of that name remembered when its cycle or phase began; None if nothing is known.
+    #: Returns what the provider of that name remembered at the start of the cycle or phase. None if unknown.
     recall: Callable[[str], Any] = lambda name: None
-    #: Returns the files that have tests, as far as the task knows.
+    #: Returns the files that are known to contain tests.
     known_tests: Callable[[], frozenset[str]] = frozenset
-    #: What coverage.py measured of the run; None where no run is looked at.
+    #: coverage.py's measurement of the run. None without a run.
     coverage: RunCoverage | None = None
-    #: Providers that a feature brings along, by name.
+    #: Name -> provider, for providers of a feature.
     more: Mapping[str, Provider] = field(default_factory=dict)
 
 
 class Provider(Protocol):
-    """One kind of evidence. Its names, and since when it compares, stand in `gate.measured`."""
+    """One kind of evidence. `gate.measured` lists its names, and since when it compares."""
 
     def measure(self, context: EvidenceContext) -> Measured:
-        """Look. What it raises makes all of its names unknown."""
+        """Measure. If this raises, all of the provider's names are unknown."""
 
     def remember(self, context: EvidenceContext) -> Any:
-        """Return, as JSON, what a later look is to be compared with; None for nothing."""
+        """Return data for later comparisons, as JSON. None if there is none."""
         return None

@@ -1,6 +1,6 @@
-"""Gather what the rules of a phase ask for, and remember how things are for later comparisons.
+"""Gather the evidence that the rules of a phase require, and remember the current state for later comparisons.
 
-Looks at the project for a task. What a feature adds to that comes through its part, as a `PartEvidence`.
+Features add their own evidence with a `PartEvidence`, which their part returns.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ if TYPE_CHECKING:
     from phase_gate.workflow.model import Phase, Workflow
 
 
-#: The provider whose look at the cycle's beginning a claim is compared with.
+#: The provider whose data from the start of the cycle is compared with a claim.
 _CLAIMED_FILES = "git"
 
 
 class PartEvidence:
-    """What a part adds to the evidence of its workflow. A part returns its own from `Part.evidence`."""
+    """Evidence that a part adds to its workflow. A part returns it from `Part.evidence`."""
 
     def providers(self, task: Task, workflow: Workflow, phase: Phase) -> Mapping[str, Provider]:
         """Return the providers that only this part has."""
         return {}
 
     def as_judged(self, task: Task, workflow: Workflow, phase: Phase) -> Phase:
-        """Return the phase with what it requires of this task now."""
+        """Return the phase with its current requirements for this task."""
         return phase
 
     def conclude(self, measured: Measured, task: Task, workflow: Workflow, phase: Phase) -> Measured:
-        """Return what was measured, with what follows from all of it."""
+        """Return the measurement with conclusions from all of it."""
         return measured
 
     def remember(
         self, found: Remembered, task: Task, workflow: Workflow, phase: Phase, *, begins_cycle: bool
     ) -> Remembered:
-        """Return what was remembered where a phase is entered, with what this part wants to know later."""
+        """Return the data remembered at the start of a phase, with the data that this part needs later."""
         return found
 
 
@@ -66,10 +66,10 @@ def gather(
     show: Callable[[str], None] = say_nothing,
     coverage: RunCoverage | None = None,
 ) -> Measured:
-    """Return what is measured beside the tests.
+    """Measure all evidence other than tests.
 
-    :param wanted: the names to measure; where left out, those that the phase's rules speak of.
-    :param coverage: what coverage.py measured of a run; None where there was no run.
+    :param wanted: the names to measure. Default: the names in the phase's rules.
+    :param coverage: coverage.py's measurement of a run. None without a run.
     """
     added = tuple(_added_by_parts(workflow))
     for part in added:
@@ -96,10 +96,10 @@ def remember(
     begins_cycle: bool = False,
     known: Mapping[str, str] | None = None,
 ) -> Remembered:
-    """Return how things are now that a phase is entered, for later comparisons.
+    """Return the state of the project at the start of a phase, for later comparisons.
 
-    :param begins_cycle: a cycle begins with it, so what the rules of all phases speak of is remembered too.
-    :param known: what was remembered of the phase already, when the one before ended.
+    :param begins_cycle: a cycle begins with the phase, so the data for the rules of all phases is remembered, too.
+    :param known: data for the phase that was remembered when the previous one ended.
     """
     in_phase = _with_claims(wanted_names(workflow, phase), task.project.configuration)
     in_cycle = frozenset().union(*(_names(task, workflow, each) for each in workflow.phases))
@@ -121,9 +121,9 @@ def remember(
 def remember_next(
     task: Task, workflow: Workflow, phase: Phase, *, keep: Callable[[str, Any], str] | None = None
 ) -> Mapping[str, str]:
-    """Return how things are when a phase ends, for the one that follows: its first run may come much later.
+    """Return the state of the project at the end of a phase, for the next one, whose first run may be much later.
 
-    :param keep: stores an object and returns its name; the task's store, where left out.
+    :param keep: stores an object and returns its name. Default: the task's store.
     """
     following = workflow.phase(phase.next)
     if following is None:
@@ -133,7 +133,7 @@ def remember_next(
     return _remember(context, "phase", keep or task.store.keep, only=SINCE_EXIT)[0]
 
 
-#: The feature that makes proofs: it stands above this package, and is loaded where a phase would exit.
+#: The module that makes proofs. It is in a higher layer, and is imported when a phase would exit.
 PROVER = "phase_gate.proof.task"
 
 
@@ -147,7 +147,7 @@ def prove(
     at: str,
     show: Callable[[str], None] = say_nothing,
 ) -> Event | None:
-    """Make the proof that a phase wants before it exits; return the event that records it, None where it is off."""
+    """Make the proof that a phase requires before it exits. Return the event that records it, None if it is off."""
     made: Event | None = import_module(PROVER).prove(
         task, phase, files=files, tree=tree, iteration=iteration, at=at, show=show
     )
@@ -157,7 +157,7 @@ def prove(
 def context_of(
     task: Task, wanted: frozenset[str], *, phase: str, show: Callable[[str], None] = say_nothing
 ) -> EvidenceContext:
-    """Return the task's project as providers see it."""
+    """Return the context of the task's project for providers."""
     project, store, state = task.project, task.store, task.state
     ended = {f"{name} at exit": digest for name, digest in state.memory.exit.items()}
     remembered = {**state.memory.cycle, **state.memory.phase, **state.memory.run, **ended}
@@ -186,17 +186,17 @@ def _added_by_parts(workflow: Workflow) -> Iterator[PartEvidence]:
 
 
 def _with_claims(wanted: frozenset[str], configuration: Configuration) -> frozenset[str]:
-    """Return the names, with what a claim is compared with where claims are set up, or asked for."""
+    """Return the names, with the one that claims are compared with if claims are configured or required."""
     is_set = configuration.exit_gate != ExitGate() or configuration.confidence != ConfidenceRules()
     return wanted | {"files_changed"} if is_set or not wanted.isdisjoint(CLAIM_METRICS) else wanted
 
 
-# --- the providers: which there are, and what all of them say together
+# --- the providers, and their joint result
 
 
-#: Providers that are modules of this package. Only those that are asked are imported: some stand on large libraries.
+#: Providers that are modules of this package. They are imported when needed, because some import large libraries.
 _OWN = ("sources", "quality", "git", "documents", "commands", "new_code")
-#: Those of features that every task may have.
+#: Providers of features that every task may have.
 _OF_FEATURES = {
     "proof": "phase_gate.proof.provider:PROVIDER",
     "beginning": "phase_gate.proof.provider:BEGINNING",
@@ -204,7 +204,7 @@ _OF_FEATURES = {
 
 
 class _Absent(Provider):
-    """Stands for a provider of a feature that the task does not have."""
+    """Replaces a provider of a feature that the task does not have."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -223,7 +223,7 @@ def _provider(name: str, context: EvidenceContext) -> Provider:
 
 
 def gather_evidence(context: EvidenceContext, providers: Mapping[str, Provider] | None = None) -> Measured:
-    """Return what all of them measured, as one."""
+    """Return the joint measurement of all providers."""
     found = Measured()
     wanted = wanted_providers(context.wanted, context.configuration) if providers is None else providers
     for name in wanted:
@@ -244,11 +244,12 @@ def _remember(
     known: Mapping[str, str] = {},
     only: frozenset[str] | None = None,
 ) -> tuple[dict[str, str], list[str]]:
-    """Return, stored, what those who compare since then want to know later; and what could not be known.
+    """Store the data that providers need for later comparisons. Return provider -> object, and warnings.
 
+    :param since: only providers that compare since this time.
     :param keep: stores an object and returns its name.
-    :param known: what was remembered already, by provider.
-    :param only: the providers to ask, among those.
+    :param known: provider -> object, for data that was remembered already.
+    :param only: a further restriction of the providers.
     """
     found: dict[str, str] = {}
     complaints: list[str] = []

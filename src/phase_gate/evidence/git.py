@@ -1,7 +1,7 @@
-"""What git shows: whether all is committed, and what changed since the phase, or the iteration, began.
+"""Evidence from git: whether all files are committed, and which changed since the phase or the iteration began.
 
-A change is a file whose content is not what it was then, committed or not. What was uncommitted already when the phase
-began, and is still the same, is none.
+A file has changed if its content differs from that time, committed or not. A file that was uncommitted when the phase
+began, and has the same content now, has not changed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from phase_gate.storage.tree.git import NoGitError, run_git
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import MetricValue
 
-#: What the provider remembers at the end of a run, for the next one.
+#: The name of the data that the provider remembers at the end of a run, for the next one.
 _ITERATION = "iteration:git"
 
 _SINCE_PHASE = frozenset({"files_changed", "commits"})
@@ -27,7 +27,7 @@ _GONE = "git can't compare with the commit that the phase began with"
 
 
 class _NothingKnownError(Exception):
-    """Why a comparison is not possible."""
+    """A comparison is not possible. The message is the reason."""
 
 
 class GitProvider(Provider):
@@ -59,24 +59,24 @@ class GitProvider(Provider):
         try:
             return _look(context)
         except NoGitError:
-            return None  # the look at the end of the run says so
+            return None  # the measurement at the end of the run reports it
 
 
 PROVIDER = GitProvider()
 
 
 class Since(Value):
-    """What changed since an earlier look."""
+    """Changes since an earlier snapshot."""
 
-    #: This look, for the next comparison; None if git does not answer.
+    #: The current snapshot, for the next comparison. None if git does not answer.
     now: Any = None
-    #: None: not known.
+    #: None if unknown.
     changed: int | None = None
     files: frozenset[str] | None = None
 
 
 def look_since(context: EvidenceContext, before: Any) -> Since:
-    """Return what git shows now, and how many files are not what they were at an earlier look."""
+    """Return the current snapshot, and the files that changed since an earlier one."""
     try:
         now = _look(context)
     except NoGitError:
@@ -89,7 +89,7 @@ def look_since(context: EvidenceContext, before: Any) -> Since:
 
 
 def look_since_commit(context: EvidenceContext, before: Any) -> Since:
-    """Return what git shows now, and which files are not what an earlier look's commit has; without one, the last's."""
+    """Return the current snapshot, and the files that differ from an earlier snapshot's commit, else from HEAD."""
     try:
         now = _look(context)
         commit = now["head"] if before is None else before["head"]
@@ -105,7 +105,7 @@ def _names(context: EvidenceContext) -> str:
 
 
 def _look(context: EvidenceContext) -> dict[str, Any]:
-    """Return the commit, and what is not committed with the hash of its content; none that belongs to us."""
+    """Return a snapshot: the commit, and the uncommitted files with content hashes, without the state folder."""
     status = read_status(str(context.root))
     dirty = {path: _hash(context.root, path) for path in status.rows if not _is_ours(context, path)}
     return {"head": status.head, "dirty": dirty}
@@ -116,7 +116,7 @@ def _is_ours(context: EvidenceContext, path: str) -> bool:
 
 
 def _hash(root: Path, path: str) -> str:
-    """Return a hash of the content; empty for what is gone."""
+    """Return a hash of the content. Empty if the file does not exist."""
     file = root / path
     if file.is_dir() and not file.is_symlink():  # a submodule, or a clone that was not added
         return "repository " + hashlib.sha256(_describe_repository(str(file))).hexdigest()
@@ -138,7 +138,7 @@ def _describe_repository(folder: str) -> bytes:
 
 
 def _changed(context: EvidenceContext, before: Any, now: dict[str, Any]) -> set[str]:
-    """Return the files whose content is not what it was, committed or not."""
+    """Return the files whose content has changed, committed or not."""
     if before is None:
         raise _NothingKnownError("nothing was remembered when the phase began; the next phase will know")
     root = str(context.root)

@@ -1,4 +1,4 @@
-"""Measure the new code of a cycle: its statements, and those that did not run, by what coverage.py saw of this run."""
+"""Measure the new code of a cycle: its statements, and those that did not run according to coverage.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from phase_gate.source.functions import Statement, find_new
 from phase_gate.storage.snapshots import FileSnapshot, SnapshotError, read_snapshot, take_snapshot
 from phase_gate.visible import count, name_first
 
-#: Lines that a note names.
+#: The number of lines that a note names.
 _NAMED = 3
 
 
@@ -41,7 +41,7 @@ def _unknown(why: str) -> Measured:
 
 
 def _find_new(context: EvidenceContext, then: FileSnapshot) -> dict[str, tuple[Statement, ...]]:
-    """Return the new statements, by file. Raises SnapshotError if what they are compared with is gone."""
+    """Return file -> new statements. Raises SnapshotError if the earlier files can't be read."""
     sources, files = list_sources(context), context.files()
     changed = [path for path in sources if path in files and then.files.get(path) != files[path]]
     gone = sorted(then.files.keys() - set(sources))
@@ -54,14 +54,14 @@ def _texts(files: dict[str, bytes]) -> dict[str, str]:
 
 
 def _measure(new: dict[str, tuple[Statement, ...]], coverage: RunCoverage) -> Measured:
-    """Compare new statements with what ran. Raises UnmeasuredError where that is not known."""
+    """Compare new statements with the lines that ran. Raises UnmeasuredError if these are unknown."""
     total = excluded = 0
     untested: list[tuple[str, Statement]] = []
     for path, statements in new.items():
         lines = coverage.lines(path)
         for statement in statements:
             own = set(range(statement.line, statement.end + 1))
-            # By what coverage.py takes for a statement: a docstring is none.
+            # Count what coverage.py considers a statement. A docstring is not one.
             total += bool(own & lines.statements)
             excluded += not own & lines.statements and bool(own & lines.excluded)
             if own & lines.statements and own & lines.statements <= lines.missing:
@@ -71,7 +71,7 @@ def _measure(new: dict[str, tuple[Statement, ...]], coverage: RunCoverage) -> Me
         places = name_first([f"{path}:{statement.line}" for path, statement in untested], _NAMED)
         told["new_lines_untested"] = f"no test reaches {count(len(untested), 'new line')}: {places}"
     if excluded:
-        told["new_lines"] = f"coverage.py is told to leave out {count(excluded, 'new line')}"
+        told["new_lines"] = f"coverage.py is configured to exclude {count(excluded, 'new line')}"
     return Measured(
         metrics={"new_lines": total, "new_lines_untested": len(untested)},
         findings=tuple(

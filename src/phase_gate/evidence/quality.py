@@ -1,8 +1,8 @@
-"""Is the code easier to read than when the phase began, and what could still be better?
+"""Measure whether the code has become easier to read since the phase began, and what could still be improved.
 
-Ruff answers: its rules about complexity and length, and the rules that the project has chosen. All code is counted, and
-comments hide nothing: renaming and silencing change no number. Quality is what is
-missing to no finding at all, so 0 is best and more is better. May read files and start ruff.
+Ruff measures it, by its rules about complexity and length and the rules that the project has selected. All code
+counts, and `noqa` comments have no effect, so renaming and silencing do not change the result. Quality is the negated
+number of findings: 0 is best, and a higher value is better. May read files and start ruff.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from phase_gate.values import Value
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
 
-#: Complexity, and too many returns, branches, arguments or statements of a function: looked for in every project.
+#: Complexity, and too many returns, branches, arguments or statements in a function. Checked in every project.
 READING_RULES = "C901,PLR0911,PLR0912,PLR0913,PLR0915"
-#: What is looked for beside them in a project that has no settings for ruff: what every version of it has looked for.
+#: Additional rules for projects without ruff settings: the defaults of every version of ruff.
 _USUAL_RULES = "E4,E7,E9,F"
-#: Where ruff has its settings; in the last one others have theirs, too.
+#: Files with ruff's settings. The last one also contains settings of other tools.
 _SETTINGS = ("ruff.toml", ".ruff.toml", "pyproject.toml")
-#: What ruff says of a file that it can't read: older versions have no code for wrong syntax.
+#: Ruff's codes for a file that it can't read. Older versions have no code for invalid syntax.
 _UNREADABLE = ("invalid-syntax", None, "E902")
-#: Files for one call: a command line has its limits.
+#: Files per call, because the length of a command line is limited.
 _AT_ONCE = 2000
-#: Seconds: a thousand files take one.
+#: Seconds. A thousand files take about one.
 _TIMEOUT = 120.0
-#: Files that a warning names, and those that the table names.
+#: The number of files that a warning names, and that the table names.
 _WARNED, _SHOWN = 3, 8
 _INSTALL = "pip install 'pytest-phase-gate[quality]'"
 
@@ -59,16 +59,16 @@ class _Ruff(Value):
 
 
 class _Look(Value):
-    """The code at one moment."""
+    """The code at one time."""
 
-    #: What is in each file, as a hash; what ruff finds in those that it can read; and why it can't read the others.
+    #: File -> hash of its content; -> findings, if ruff can read it; -> the reason, if it can't.
     contents: Mapping[str, str]
     found: Mapping[str, tuple[Finding, ...]]
     unread: Mapping[str, str]
 
 
 class _Before(Value):
-    """The code as it was when the phase began, and by what it was measured."""
+    """The code when the phase began, and the version and settings that it was measured with."""
 
     contents: Mapping[str, str]
     counts: Mapping[str, int]
@@ -106,7 +106,7 @@ def _compare(context: EvidenceContext, ruff: _Ruff) -> Measured:
     scope = _scope(context.recall("sources"), before, look)
     worst_first = sorted(scope & look.found.keys(), key=lambda path: (-len(look.found[path]), path))
     places = [finding for path in worst_first for finding in look.found[path]]
-    # A file that can't be read, now or before, is in neither sum: breaking one makes nothing better.
+    # A file that can't be read, now or before, is in neither sum, so that breaking a file is no improvement.
     left_out = {*look.unread, *(() if before is None else before.unread)}
     now = {path: len(found) for path, found in look.found.items() if path not in left_out}
     metrics: dict[str, MetricValue] = {"quality_after": -sum(now.values()), "improvements_found": len(places)}
@@ -115,7 +115,7 @@ def _compare(context: EvidenceContext, ruff: _Ruff) -> Measured:
         then = {path: number for path, number in before.counts.items() if path not in left_out}
         difference = sum(then.values()) - sum(now.values())
         metrics |= {"quality_before": -sum(then.values()), "quality_delta": difference}
-    # Nothing was found, but not everything could be looked at: then it is unknown.
+    # Without findings, the result is unknown if a file could not be read.
     if places or not scope & look.unread.keys():
         metrics["no_more_improvements_identified"] = not places
     return Measured(
@@ -127,7 +127,7 @@ def _compare(context: EvidenceContext, ruff: _Ruff) -> Measured:
 
 
 def _changed_rules(context: EvidenceContext, before: _Before, ruff: _Ruff, told: Mapping[str, str]) -> str:
-    """Name the rules that are not those of the phase's beginning: what they find can't be compared."""
+    """Name the rules that have changed since the phase began, so that findings can't be compared. Empty if none."""
     if before.version != ruff.version:
         return f"ruff itself, {before.version} to {ruff.version},"
     if before.rule != context.configuration.quality.rule:
@@ -138,9 +138,9 @@ def _changed_rules(context: EvidenceContext, before: _Before, ruff: _Ruff, told:
 
 
 def _scope(cycle: Mapping[str, str] | None, before: _Before | None, look: _Look) -> set[str]:
-    """Return the files that this cycle has changed; all of them if it had changed none when the phase began.
+    """Return the files that this cycle has changed. If it had changed none when the phase began, return all files.
 
-    What it had changed by then is settled: touching another file makes the scope no smaller.
+    This is decided when the phase begins: changing another file does not make the scope smaller.
     """
     present = set(look.contents)
     if cycle is None:
@@ -152,11 +152,11 @@ def _scope(cycle: Mapping[str, str] | None, before: _Before | None, look: _Look)
     return present & (changed | {path for path, content in look.contents.items() if cycle.get(path) != content})
 
 
-# --- saying
+# --- messages and tables
 
 
 def _unknown(context: EvidenceContext, why: str) -> Measured:
-    """Say why nothing is known to those whose rules ask for it by name. The others need not know that it exists."""
+    """Return a warning with the reason if the rules require a metric by name. Other projects get no warning."""
     names = context.wanted & QUALITY_METRICS
     return Measured(warnings=(f"{_are(names)} unknown: {why}",) if names else ())
 
@@ -170,7 +170,7 @@ def _find_worse(before: int, now: int) -> Iterator[Finding]:
 def _make_table(
     then: Mapping[str, int], now: Mapping[str, int], scope: set[str], *, is_compared: bool
 ) -> tuple[Table, ...]:
-    """Return the files of the scope, and all that changed, the worst first; and all files together."""
+    """Return a table with the files of the scope and all changed files, the worst first, and the total."""
     every = {*then, *now}
     shown = {path for path in every if path in scope or then.get(path, 0) != now.get(path, 0)}
     ordered = sorted(shown, key=lambda path: (-max(then.get(path, 0), now.get(path, 0)), path))
@@ -212,7 +212,7 @@ def _are(names: frozenset[str]) -> str:
 
 
 def _find_ruff(context: EvidenceContext) -> _Ruff | str:
-    """Return the tool, or why there is none."""
+    """Return ruff, or the reason why it is not available."""
     if not context.configuration.quality.enabled:
         return "evidence.quality.enabled is false"
     if not has_ruff():
@@ -228,7 +228,7 @@ def _find_ruff(context: EvidenceContext) -> _Ruff | str:
 
 
 def _read_settings(context: EvidenceContext) -> dict[str, str]:
-    """Return what ruff is told, by file of the project."""
+    """Return file -> ruff's settings in it."""
     names = context.list_files(lambda path: path.rpartition("/")[2] in _SETTINGS)
     return {name: text for name, data in read_files(context, names).items() if (text := _tells_ruff(name, data))}
 
@@ -251,7 +251,7 @@ def _tells_ruff(name: str, data: bytes) -> str:
         return ""
     except (ValueError, TypeError):
         return hashlib.sha256(data).hexdigest()
-    # Which Python the project is for changes what ruff finds, too.
+    # The findings also depend on the required Python version.
     return json.dumps([section, document.get("project", {}).get("requires-python")], sort_keys=True, default=str)
 
 
@@ -276,7 +276,7 @@ def _look(context: EvidenceContext, ruff: _Ruff, told: Mapping[str, str]) -> _Lo
 def _check(
     context: EvidenceContext, ruff: _Ruff, rules: Iterable[str], paths: list[str]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield what ruff finds, with the path from the root. It changes no file, whatever the project's settings say."""
+    """Yield ruff's findings with paths relative to the root. Ruff changes no file, whatever the project's settings."""
     root = os.path.realpath(context.root)
     known = {os.path.join(root, path): path for path in paths}
     command = [ruff.program, "check", "--no-fix", "--no-cache", "--exit-zero", "--quiet", "--output-format=json"]
@@ -293,7 +293,7 @@ def _check(
             check=False,
         )
         if done.returncode != 0:
-            said = " ".join(done.stderr.decode("utf-8", "replace").split())[:300] or "it says nothing"
+            said = " ".join(done.stderr.decode("utf-8", "replace").split())[:300] or "it printed no message"
             raise RuntimeError(f"ruff ended with {done.returncode}: {said}")
         rows = json.loads(done.stdout or b"[]")
         yield from ((path, row) for row in rows if (path := known.get(row["filename"])) is not None)
@@ -305,8 +305,8 @@ def _rules(told: Mapping[str, str]) -> Iterable[str]:
     return (
         "--isolated",
         f"--select={_USUAL_RULES},{READING_RULES}",
-        # Ruff takes code for that of an old Python where nothing says which; and knows none that came after 3.14.
+        # By default, ruff assumes an old Python version. It does not know versions after 3.14.
         f"--target-version=py3{min(sys.version_info.minor, 14)}",
-        # There an import is a name that the package offers.
+        # An import in `__init__.py` is part of the package's interface.
         "--per-file-ignores=__init__.py:F401",
     )

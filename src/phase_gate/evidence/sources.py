@@ -1,4 +1,4 @@
-"""Which Python files are the project's own code, and what they were when a cycle began."""
+"""Find the Python files of the project's own code, and remember their content at the start of a cycle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from phase_gate.storage.tree.fingerprint import compile_globs
 
 
 class SourcesProvider(Provider):
-    """Measures nothing: `quality` asks for what it remembers."""
+    """Measures nothing. It remembers data for `quality`."""
 
     def measure(self, context: EvidenceContext) -> Measured:
         return Measured()
@@ -28,12 +28,12 @@ PROVIDER = SourcesProvider()
 
 
 def has_ruff() -> bool:
-    """Tell whether ruff is installed. Looks for it only: importing takes longer."""
+    """Return whether ruff is installed. Does not import it, which would take longer."""
     return importlib.util.find_spec("ruff") is not None
 
 
 def list_sources(context: EvidenceContext) -> list[str]:
-    """Return the files to look at, sorted: Python, neither tests nor documents, as the configuration has it."""
+    """Return the sorted Python files that are neither tests nor documents, according to the configuration."""
     settings, tests = context.configuration.quality, context.known_tests()
     included, excluded = compile_globs(settings.include), compile_globs(settings.exclude)
     is_document = compile_globs(context.configuration.docs)
@@ -47,7 +47,7 @@ def list_sources(context: EvidenceContext) -> list[str]:
 
 
 def read_files(context: EvidenceContext, paths: list[str]) -> dict[str, bytes]:
-    """Return what is in the files; one that can't be read has vanished, or is none."""
+    """Return path -> content, without files that can't be read, for example because they were deleted."""
     found: dict[str, bytes] = {}
     for path in paths:
         try:

@@ -1,6 +1,6 @@
 """Documents as evidence: what was written in this cycle, whether diagrams are valid, whether decisions are recorded.
 
-Light: every cycle begins with noting which documents there are. What reads them is imported where they are judged.
+Every cycle begins with a list of the documents, so this module imports the parsers only when documents are measured.
 May read files below the root. Begin with `measuring`.
 """
 

@@ -1,7 +1,7 @@
-"""Find diagrams, tell which are C4 diagrams and which have nothing in them, and have them checked.
+"""Find diagrams, recognize C4 diagrams and empty ones, and validate them.
 
-Whether a diagram is valid is for its own parser to say: merman, which is Mermaid's grammar without a browser; or
-PlantUML itself, where it is installed.
+Diagrams are validated by their own parsers: merman, which is Mermaid's grammar without a browser, and PlantUML
+itself, if it is installed.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ _LANGUAGES: Mapping[str, Language] = {
     "uml": "PlantUML",
     "c4plantuml": "PlantUML",
 }
-#: What a document that may have a diagram has in it somewhere, in lower case.
+#: A document without any of these words, in lower case, has no diagram.
 WORDS = ("mermaid", "plantuml", "puml", "uml")
 
 
 class Diagram(Value):
     file: str
-    #: Of its first line, in the file.
+    #: The number of its first line in the file.
     line: int
     language: Language
     text: str
 
 
 class Flaw(Value, kw_only=False):
-    """What is wrong with a diagram, and in which line of the file."""
+    """The problem of a diagram, and its line in the file."""
 
     why: str
     line: int
 
 
 class Checked(Value):
-    """What is known about a diagram: a flaw, or none; or why it is unknown."""
+    """The result for a diagram: its flaw, if any, or why the result is unknown."""
 
     diagram: Diagram
     flaw: Flaw | None = None
@@ -73,7 +73,7 @@ def find_on_page(page: Page, file: str) -> Iterator[Diagram]:
 
 
 def find_in_file(text: str, file: str) -> Iterator[Diagram]:
-    """Yield the diagrams of a file that is one, by its suffix."""
+    """Yield the diagrams of a diagram file. Its suffix determines the language."""
     language = DIAGRAM_SUFFIXES[file[file.rindex(".") :].lower()]
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if language == "PlantUML":
@@ -92,7 +92,7 @@ _C4_ELEMENT = re.compile(
     r"|ComponentQueue)(?:_Ext)?|Deployment_Node|Node|Node_L|Node_R|\w*Boundary)\s*\(",
     re.M,
 )
-#: Lines that name a diagram, and draw nothing.
+#: Lines with a title or description, which draw nothing.
 _TITLE = re.compile(r"^[ \t]*(?:title\b[^\n]*|acc(?:Title|Descr)\s*:[^\n]*|accDescr\s*\{[^{}]*\})[ \t]*$", re.M)
 
 
@@ -112,14 +112,14 @@ _PLANTUML_NOISE = re.compile(r"/'.*?(?:'/|\Z)|^[ \t]*(?:'|@start|@end|!|title\b|
 
 
 def _split_plantuml(text: str, file: str, line: int, *, wrap: bool) -> Iterator[Diagram]:
-    """Yield each `@startuml … @enduml`; a block in a document may do without them."""
+    """Yield each `@startuml … @enduml`. A block in a document may omit these lines."""
     starts = list(_START.finditer(text))
     if not starts and wrap:
-        # No line of its own for the start: what the parser says about lines stays right.
+        # Add no line for the start, so that the parser's line numbers stay correct.
         yield Diagram(file=file, line=line, language="PlantUML", text=text)
     counted = 0
     for index, start in enumerate(starts):
-        # From where the last one began: a file may hold thousands.
+        # Count from the start of the previous diagram, because a file may contain thousands.
         line, counted = line + text.count("\n", counted, start.start()), start.start()
         limit = starts[index + 1].start() if index + 1 < len(starts) else len(text)
         end = _END.search(text, start.end(), limit)
@@ -135,7 +135,7 @@ def _split_plantuml(text: str, file: str, line: int, *, wrap: bool) -> Iterator[
 
 
 def is_c4(diagram: Diagram) -> bool:
-    """Tell whether a diagram is a C4 diagram with something in it."""
+    """Return whether a diagram is a C4 diagram with at least one element."""
     if diagram.language == "Mermaid":
         body = _mermaid_body(diagram.text)
         return _MERMAID_C4.match(body) is not None and _C4_ELEMENT.search(body) is not None
@@ -143,16 +143,16 @@ def is_c4(diagram: Diagram) -> bool:
 
 
 def is_empty(diagram: Diagram) -> bool:
-    """Tell whether a diagram draws nothing, as far as its language goes."""
+    """Return whether a diagram draws nothing, according to simple patterns for its language."""
     if diagram.language == "Mermaid":
         head, _, rest = _TITLE.sub("", _mermaid_body(diagram.text)).strip().partition("\n")
-        # `graph TD; A --> B` has it all in one line.
+        # `graph TD; A --> B` is a diagram in one line.
         return not rest.strip() and not re.search(r";\s*\S", head)
     return not _PLANTUML_NOISE.sub("", diagram.text).strip()
 
 
 def refuse_empty(checked: Checked) -> Checked:
-    """Return the verdict; one that draws nothing is no diagram, whatever its parser says."""
+    """Return the result, with a flaw if the diagram is valid but draws nothing."""
     if checked.flaw is None and is_empty(checked.diagram):
         return Checked(diagram=checked.diagram, flaw=Flaw("there is nothing in it", checked.diagram.line))
     return checked
@@ -161,30 +161,30 @@ def refuse_empty(checked: Checked) -> Checked:
 # --- whether Mermaid diagrams are valid
 
 
-#: What to do about diagrams that could not be parsed.
+#: The message if Mermaid diagrams can't be parsed.
 NO_MERMAN = "no parser for Mermaid is installed (pip install 'pytest-phase-gate[mermaid]')"
 
-#: What Mermaid takes by default (`maxTextSize`).
+#: Mermaid's default limit (`maxTextSize`).
 MAX_CHARACTERS = 50_000
 
 
 def check_mermaid(diagrams: Iterable[Diagram]) -> Iterator[Checked]:
-    """Yield what the parser says about each."""
+    """Yield the parser's result for each diagram."""
     try:
         from merman import Merman
-    except (ImportError, OSError):  # it is not there, or its library does not fit this system
+    except (ImportError, OSError):  # it is not installed, or its library does not work on this system
         yield from (Checked(diagram=diagram, unknown=NO_MERMAN) for diagram in diagrams)
         return
     parser = Merman()
     for diagram in diagrams:
         try:
             yield Checked(diagram=diagram, flaw=_find_flaw(parser, diagram))
-        except Exception as error:  # a fault of the parser says nothing about the diagram
+        except Exception as error:  # an error in the parser is not a flaw of the diagram
             yield Checked(diagram=diagram, unknown=f"merman: {type(error).__name__}: {error}")
 
 
 def _find_flaw(parser: Merman, diagram: Diagram) -> Flaw | None:
-    # Front matter has to be on the first line, for this parser.
+    # This parser requires front matter to begin on the first line.
     text = diagram.text.lstrip("\n")
     if len(text) > MAX_CHARACTERS:
         return Flaw(f"it has more than {MAX_CHARACTERS:,} characters, which Mermaid does not draw", diagram.line)
@@ -200,21 +200,21 @@ def _explain(analysis: dict[str, list[dict[str, object]]], first: int) -> Flaw:
             span = row.get("span")
             line = span.get("line") if isinstance(span, dict) else None
             return Flaw(" ".join(str(row["message"]).split()), first + (line - 1 if isinstance(line, int) else 0))
-    return Flaw("the parser refuses it, and does not say why", first)
+    return Flaw("the parser refuses it without a reason", first)
 
 
 # --- whether PlantUML diagrams are valid
 
 
 NO_PLANTUML = "PlantUML is not installed (put plantuml into PATH, or name its jar in PLANTUML_JAR)"
-#: Bytes of its answer.
+#: The maximum number of bytes of its output.
 _KEPT = 1 << 20
-#: What it says where the diagram may be fine, and what it includes was not to be had.
+#: Parts of its messages about includes that could not be loaded. The diagram itself may be valid.
 _ABOUT_INCLUDES = ("include", "cannot open url", "cannot find", "no such file")
 
 
 def find_plantuml(environment: Mapping[str, str]) -> list[str] | None:
-    """Return how it is called; None if it is not there."""
+    """Return PlantUML's command line. None if it is not installed."""
     jar = environment.get("PLANTUML_JAR")
     java = shutil.which("java", path=environment.get("PATH"))
     if jar and java and os.path.isfile(jar):
@@ -226,9 +226,9 @@ def find_plantuml(environment: Mapping[str, str]) -> list[str] | None:
 def check_plantuml(
     diagrams: Iterable[Diagram], root: Path, *, timeout: float, environment: Mapping[str, str] = os.environ
 ) -> Iterator[Checked]:
-    """Yield what PlantUML says about each.
+    """Yield PlantUML's result for each diagram.
 
-    :param timeout: seconds for all of them together.
+    :param timeout: seconds for all diagrams together.
     """
     command = find_plantuml(environment)
     deadline = time.monotonic() + timeout
@@ -245,7 +245,7 @@ def check_plantuml(
 
 
 def _ask(command: list[str], diagram: Diagram, root: Path, seconds: float, environment: Mapping[str, str]) -> Checked:
-    """Return what it says about a diagram. Raises OSError where it says nothing."""
+    """Return PlantUML's result for a diagram. Raises OSError if it does not run, or does not end in time."""
     has_start = _START.match(diagram.text) is not None
     with TemporaryDirectory() as kept:
         given, log = Path(kept, "given.puml"), Path(kept, "said.txt")
@@ -255,7 +255,7 @@ def _ask(command: list[str], diagram: Diagram, root: Path, seconds: float, envir
         ended = run_process(
             [*command, "-charset", "UTF-8", "-syntax"],
             shell=False,
-            cwd=(root / diagram.file).parent,  # what a diagram includes is named from there
+            cwd=(root / diagram.file).parent,  # includes are relative to it
             environment=environment,
             timeout=seconds,
             log=log,
@@ -273,10 +273,10 @@ def _ask(command: list[str], diagram: Diagram, root: Path, seconds: float, envir
     if ended.code == 0 and lines and "ERROR" not in lines:
         return Checked(diagram=diagram)
     if lines[:1] != ["ERROR"] or len(lines) < 2 or not lines[1].isdigit():
-        return Checked(diagram=diagram, unknown=f"PlantUML ended with {ended.code} and said nothing about it")
+        return Checked(diagram=diagram, unknown=f"PlantUML ended with {ended.code} and reported nothing about it")
     why = " ".join(lines[2:]) or "it is refused"
     if any(words in why.lower() for words in _ABOUT_INCLUDES):
         return Checked(diagram=diagram, unknown=f"PlantUML: {why}")
-    # It counts lines from 0, and @startuml is the first one.
+    # PlantUML counts lines from 0, and @startuml is the first line.
     inner = int(lines[1]) - (0 if has_start else 1)
     return Checked(diagram=diagram, flaw=Flaw(f"PlantUML: {why}", diagram.line + max(0, inner)))

@@ -1,7 +1,7 @@
-"""The documents of a project: which files they are, and each of them read and parsed at most once.
+"""Find the documents of a project, and read and parse each of them at most once.
 
-A page is its text in pieces, and its blocks. A real parser reads Markdown: what is a fence in a list in a quotation, no
-pattern can tell. It is only imported where a document has to be read.
+A page consists of pieces of text, and blocks. It needs a real Markdown parser, because patterns can't recognize a
+fence in a list in a quotation. The parser is imported only when a document has to be parsed.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 Language = Literal["Mermaid", "PlantUML"]
 
-#: Larger than any text that a person wrote: data, or an output.
+#: A larger file is data or output, not written text.
 MAX_BYTES = 4 * 1024 * 1024
 
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 
-#: Texts in markup that we can read; what else lies among the documents is no document.
+#: Supported markup. Other files in the folders of documents are not documents.
 DOCUMENT_SUFFIXES = (".md", ".markdown")
 
 #: Files that are diagrams.
@@ -40,12 +40,12 @@ DIAGRAM_SUFFIXES: Mapping[str, Language] = {
     ".plantuml": "PlantUML",
 }
 
-#: One that is never closed goes on to the end, as it does for a reader of the page.
+#: A comment that is never closed extends to the end, as it does on the rendered page.
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
 
 
 class Catalogue(Value):
-    """What counts as what; the rules as they stood when the cycle began, if that is known."""
+    """The settings that determine which files are documents, diagrams and decision records."""
 
     docs: tuple[str, ...]
     rules: DocumentRules
@@ -56,21 +56,21 @@ class Catalogue(Value):
 
 
 class Seen(Value, kw_only=False):
-    """A document at one moment, as hashes: its text as it is, and what a reader gets of it."""
+    """A document at one time, as hashes of its exact text and of its visible text."""
 
     content: str
     text: str
 
 
 class Library:
-    """Looks the files up once; a text or a page when it is asked for."""
+    """Lists the files once. Reads a text, and parses a page, when it is needed."""
 
     def __init__(self, context: EvidenceContext, catalogue: Catalogue) -> None:
         rules = catalogue.rules
         self._root = context.root
         self._texts: dict[str, str | None] = {}
         self._pages: dict[str, Page] = {}
-        # The project's own choice is taken at its word, whatever a file's suffix.
+        # If the project has its own globs, files with any suffix match.
         included = compile_globs(catalogue.docs if rules.include is None else rules.include)
         suffixes = DOCUMENT_SUFFIXES if rules.include is None else ("",)
         excluded, is_decision = compile_globs(rules.exclude), compile_globs(rules.decisions)
@@ -87,19 +87,19 @@ class Library:
         self.decisions = [path for path in found if is_decision(path) and not is_diagram(path)]
 
     def text(self, path: str) -> str | None:
-        """Return what stands in a file; None if that is no text."""
+        """Return the text of a file. None if it is not a text file."""
         if path not in self._texts:
             self._texts[path] = _read(self._root / path)
         return self._texts[path]
 
     def page(self, path: str) -> Page:
-        """Return a document, parsed. Raises ImportError where the parser is not installed."""
+        """Return a parsed document. Raises ImportError if the parser is not installed."""
         if path not in self._pages:
             self._pages[path] = read_markdown(self.text(path) or "")
         return self._pages[path]
 
     def seen(self) -> dict[str, Seen]:
-        """Return the documents as they are now."""
+        """Return the current hashes of the documents."""
         return {path: see(self.text(path) or "") for path in self.documents}
 
     def _is_text(self, path: str) -> bool:
@@ -124,7 +124,7 @@ def _read(path: Path) -> str | None:
 
 
 def see(text: str) -> Seen:
-    """Return what a document is compared by; for its reader, blanks, line ends and comments do not matter."""
+    """Return the hashes of a document. The visible text ignores whitespace and comments."""
     return Seen(_hash(text), _hash(" ".join(_COMMENT.sub("", text).split())))
 
 
@@ -132,33 +132,33 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# --- a page. Line numbers count from 1, and speak of the file.
+# --- a page. Line numbers start at 1, and refer to the file.
 
 
 _FRONT_MATTER = re.compile(
     r"\A(?:---[ \t]*\n(?P<yaml>.*?)^(?:---|\.\.\.)|\+\+\+[ \t]*\n(?P<toml>.*?)^\+\+\+)[ \t]*$\n?", re.S | re.M
 )
 _STATUS_ENTRY = re.compile(r"^status\s*[:=][ \t]*(.*)$", re.M | re.I)
-#: Options of a directive in MyST, in front of its content.
+#: Options of a MyST directive, before its content.
 _OPTIONS = re.compile(r"\A(?::[\w-]+:.*\n)+")
 _LANGUAGE = re.compile(r"[\s{.]*([\w+-]*)")
 
 
 class Piece(Value):
-    """A heading, a paragraph, a list item or a cell. Code in it stands between backticks, emphasis is gone."""
+    """A heading, a paragraph, a list item or a cell. Code in it is in backticks, and emphasis is removed."""
 
     line: int
     text: str
-    #: Of a heading, from 1; 0 for everything else.
+    #: The level of a heading, from 1. 0 for other pieces.
     level: int = 0
 
 
 class Block(Value):
     """A fenced or an indented block."""
 
-    #: Of its first line of content.
+    #: The number of its first line of content.
     line: int
-    #: In lower case; empty if it has none.
+    #: In lower case. Empty if the block has no language.
     language: str
     text: str
 
@@ -166,12 +166,12 @@ class Block(Value):
 class Page(Value):
     pieces: tuple[Piece, ...]
     blocks: tuple[Block, ...] = ()
-    #: What the front matter says the status is; None if it does not say.
+    #: The status in the front matter, or None.
     status: str | None = None
 
 
 def read_markdown(text: str) -> Page:
-    """Return what stands in a text. Raises ImportError where the parser is not installed."""
+    """Parse a text. Raises ImportError if the parser is not installed."""
     from markdown_it import MarkdownIt
 
     body, status = _take_front_matter(text.replace("\r\n", "\n").replace("\r", "\n"))
@@ -196,7 +196,7 @@ def read_markdown(text: str) -> Page:
 
 
 def _take_front_matter(text: str) -> tuple[str, str | None]:
-    """Return the text with its front matter blanked, so that lines keep their numbers, and the status that it names."""
+    """Return the text with its front matter replaced by blank lines, and the status in the front matter."""
     found = _FRONT_MATTER.match(text)
     if found is None:
         return text, None

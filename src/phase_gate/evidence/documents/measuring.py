@@ -1,4 +1,4 @@
-"""A look at the documents: which count, which diagrams are valid, which decisions are whole."""
+"""Measure the documents: which count, which diagrams are valid, which decision records are complete."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from phase_gate.gate.measured import Finding, Measured
 from phase_gate.visible import name_first
 from phase_gate.workflow.metrics import MetricValue
 
-#: What to do where Markdown can't be read.
+#: The message if Markdown can't be parsed.
 NO_PARSER = "no parser for Markdown is installed (pip install 'pytest-phase-gate[documents]')"
 _DIAGRAM_NAMES = frozenset({"diagrams_total", "diagrams_valid", "has_c4_diagrams"})
 
@@ -99,7 +99,7 @@ class DocumentMeasurement:
         is_whole = not all(missing.values())
         self._metrics["has_adr"] = is_whole
         for path, words in missing.items():
-            # Old records are none of this cycle's business, as long as there is a good one.
+            # Ignore old records if there is a complete one.
             is_new = self._before is not None and path not in self._before
             if words and (is_new or not is_whole):
                 said = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
@@ -140,7 +140,7 @@ class DocumentMeasurement:
         plantuml = [each for each in diagrams if each.language == "PlantUML"]
         yield from check_plantuml(plantuml, self._context.root, timeout=self._context.configuration.documents.timeout)
 
-    # --- words
+    # --- findings
 
     def _find(self, slug: str, path: str, detail: str, line: int | None = None) -> None:
         self._findings.append(Finding(slug=slug, tier="advisory", file=path, line=line, detail=detail))

@@ -1,6 +1,6 @@
-"""Which documents count, and why one does not; which decision records are whole, and what others lack.
+"""Decide which documents count, and why others do not; which decision records are complete, and what others lack.
 
-Pure. Says nothing about whether a document is good: only that something was written, and that it is not there twice.
+Pure. Does not judge whether a document is good, only whether it has new text that is not a copy.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from collections.abc import Mapping
 from phase_gate.evidence.documents.library import Page, Piece, Seen
 from phase_gate.visible import count
 
-#: Chinese, Japanese and Korean have no blanks between words: each character counts.
+#: Chinese, Japanese and Korean have no spaces between words, so each character counts.
 _WORD = re.compile(r"[぀-ヿ㐀-鿿가-힯]|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _TAG = re.compile(r"<[^<>]*>")
 
-#: A template's hole that was not filled in: a whole piece, or all that stands behind a label. More than a word stands
-#: in it, so that no tag, type or link is one: `Deciders: {list everyone}`, `<NAME OF THE TOOL>`; but `{{ title }}` is.
+#: A placeholder of a template: a whole piece, or all text after a label. It has more than one word, so that tags, types
+#: and links do not match: `Deciders: {list everyone}`, `<NAME OF THE TOOL>`. `{{ title }}` matches, too.
 _HOLE = re.compile(
     r"(?:[\w (),'*-]{1,60}:\s*)?[\"“]?"
     r"(?:\{\{(?![<%])[^{}]*\}\}|\{[a-z][^{}=:|]*\s[^{}=:|]*\}|\[[a-z][^\[\]=:|]*\s[^\[\]=:|]*\]"
     r"|\\?<[A-Za-z][^<>=\"@:/]*\s[^<>=\"@:/]*>)[\"”.]*",
     re.S,
 )
-#: What stands where nothing is written yet.
+#: Marks for text that is not written yet.
 _OPEN = re.compile(
     r"(?:todo|tbd|tba|fixme|xxx+|wip|\.\.+|…+|-+|\?+)[\s.!…]*(?:(?:\(\w+\))?[:–—].*|-\s.*)?", re.I | re.S
 )
 
 
 def find_fault(page: Page, *, minimum_words: int) -> str:
-    """Return what keeps a document from counting; empty if nothing does."""
+    """Return why a document does not count. Empty if it does."""
     words = count_words(page)
     return (
         ""
@@ -40,19 +40,19 @@ def find_fault(page: Page, *, minimum_words: int) -> str:
 
 
 def count_words(page: Page) -> int:
-    """Return how many different words its text has, headings included; code, diagrams and comments do not count."""
+    """Return the number of different words in the text and headings, without code, diagrams and comments."""
     texts = (piece.text for piece in page.pieces if not is_left_over(piece.text))
     return len({word.lower() for text in texts for word in _WORD.findall(_TAG.sub(" ", text))})
 
 
 def is_hole(text: str) -> bool:
-    """Tell whether a piece is what a template left to be filled in."""
+    """Return whether a piece is a placeholder of a template."""
     plain = _plain(text)
     return not plain.startswith("`") and _HOLE.fullmatch(plain[:1000]) is not None
 
 
 def is_left_over(text: str) -> bool:
-    """Tell whether a piece is a hole, or only says that something is to be written."""
+    """Return whether a piece is a placeholder, or only a mark such as TODO."""
     return is_hole(text) or _OPEN.fullmatch(_plain(text).strip("()[]{}<> ")[:1000]) is not None
 
 
@@ -61,7 +61,7 @@ def _plain(text: str) -> str:
 
 
 def find_changed(now: Mapping[str, Seen], before: Mapping[str, Seen]) -> dict[str, str]:
-    """Return the documents that are not what they were, each with why that does not count, if it does not."""
+    """Return changed documents -> why the change does not count. Empty if it does."""
     known = {seen.text: path for path, seen in sorted(before.items(), reverse=True)}
     changed: dict[str, str] = {}
     for path, seen in sorted(now.items()):
@@ -75,15 +75,15 @@ def find_changed(now: Mapping[str, Seen], before: Mapping[str, Seen]) -> dict[st
     return changed
 
 
-# --- architecture decision records: the form of adr-tools, and that of MADR. A record has a number in its name and says
-# what its status is, what the problem was, what was decided and what follows from that. In MADR what follows is an
-# optional part; the outcome has to say something itself.
+# --- architecture decision records, in the formats of adr-tools and MADR. A record has a number in its name, and
+# contains its status, the problem, the decision and the consequences. In MADR the consequences are optional, but the
+# outcome needs its own text.
 
 
 #: 0001-title.md, 12_title.md, ADR-003-title.md, adr0004.md
 _NUMBERED = re.compile(r"(?:adr[-_ ]?)?\d{1,5}(?:[-_. ].*)?\.[a-z]+$", re.I)
 
-#: How the headings of each part begin.
+#: Part -> the beginnings of its headings.
 PARTS: Mapping[str, tuple[str, ...]] = {
     "Status": ("status",),
     "Context": ("context", "problem", "background", "issue", "motivation"),
@@ -93,15 +93,15 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         *("pros and cons", "trade-off"),
     ),
 }
-#: Headings that begin so, and are about something else.
+#: Headings with such a beginning that are not parts.
 _OTHERS = ("decision driver", "decision maker", "decision-maker", "decision criteria")
-#: The heading by which a record is one of MADR's.
+#: The heading that identifies a MADR record.
 _OUTCOME = "decision outcome"
 
 _NUMBERING = re.compile(r"^[\d.)\s]+|[^\w\s'-]")
 #: In a line, a list item or a row of a table.
 _STATUS_LINE = re.compile(r"^\W*status\b\W*?[:|=][\s*_|:]*(.*)$", re.I | re.M)
-#: Characters of a piece that are looked through for a status: it stands at the beginning, or it is none.
+#: The number of characters at the beginning of a piece that are searched for a status.
 _LOOKED_AT = 1000
 
 
@@ -110,13 +110,13 @@ def is_numbered(path: str) -> bool:
 
 
 def find_missing(page: Page) -> tuple[str, ...]:
-    """Return what a record lacks, as words for people; nothing if it is whole."""
+    """Return the missing parts of a record, for messages. Empty if it is complete."""
     found = _parts(page)
     missing = []
     status = _status(page, found)
     if status is None:
         missing.append("a status")
-    # `proposed | accepted | …` is what a template offers.
+    # `proposed | accepted | …` is the choice in a template.
     elif not re.fullmatch(r"[\s*_]*(?!STATUS)[^\W\d_]{2,}[^|]*", status) or is_left_over(status):
         missing.append(f"a real status ({' '.join(status.split())[:40] or 'it is empty'})")
     is_madr = any(piece.level and _heading(piece).startswith(_OUTCOME) for piece in page.pieces)
@@ -134,10 +134,10 @@ def _heading(piece: Piece) -> str:
 
 
 def _parts(page: Page) -> dict[str, list[str]]:
-    """Return the texts of each part that has a heading, those below deeper headings included."""
+    """Return part -> its texts, for each part with a heading, including texts under subheadings."""
     found: dict[str, list[str]] = {}
     for index, piece in enumerate(page.pieces):
-        # The title is about the matter, not a part: "Decision on the database".
+        # The title is not a part, even if it begins like one: "Decision on the database".
         part = _part_of(piece) if piece.level > 1 or (piece.level and index) else None
         if part is None:
             continue
@@ -158,7 +158,7 @@ def _part_of(piece: Piece) -> str | None:
 
 
 def _status(page: Page, found: Mapping[str, list[str]]) -> str | None:
-    """Return what it says its status is, wherever it says so; None if it does not say."""
+    """Return the status of a record, wherever it is written. None if there is none."""
     if page.status is not None:
         return page.status
     if "Status" in found:

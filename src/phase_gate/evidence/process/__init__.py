@@ -1,4 +1,4 @@
-"""Run a command: with a time limit, its output bounded and its secrets hidden, and end the whole tree of processes.
+"""Run a command with a time limit, limit its output, hide secrets, and end its whole process tree.
 
-The only place that starts a project's commands. Begin with `run`.
+Only this package starts a project's commands. Begin with `run`.
 """

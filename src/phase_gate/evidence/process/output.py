@@ -1,4 +1,4 @@
-"""The output of a command: from its pipes to files of a limited size and a terminal, without secrets."""
+"""Copy the output of a command from its pipes to files of limited size and to a terminal, without secrets."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from typing import IO, BinaryIO
 
 from phase_gate.storage.files import REAL
 
-#: Bytes within which the second part of a cut file looks for the beginning of a line.
+#: Bytes that are searched for the beginning of a line, in the second part of a cut file.
 _LOOKS_FOR_LINE = 1024
-#: Bytes of the end that may be surplus before they are cut off.
+#: Surplus bytes of the end that may accumulate before they are cut off.
 _MAX_SURPLUS = 1 << 20
 
 
 class CappedFile:
-    """Keeps the beginning and the end of what is written, and says how much is missing between them.
+    """Keeps the beginning and the end of the written data, and notes how much is missing between them.
 
-    The beginning is on the disk at once, the end when it is finished. Never raises: a full disk is no reason to end a
-    command, so what went wrong is kept in `problem`, and the rest is only counted.
+    The beginning is written at once, the end by `finish`. Never raises, because a full disk must not end a command:
+    `problem` has the error then, and further data is only counted.
     """
 
     def __init__(self, path: Path, limit: int) -> None:
@@ -88,11 +88,11 @@ class CappedFile:
 
 
 class Output:
-    """Where all goes that a command prints: a file for both streams, perhaps one for each, and a terminal.
+    """Writes the output of a command to a file for both streams, optionally to one for each, and to a terminal.
 
-    :param is_apart: puts each stream alone into a file beside the log, too.
-    :param hidden: values that are blotted out of what is kept and shown.
-    :param screen: shows bytes as they come. One that is gone is no reason to end a command: nothing is shown any more.
+    :param is_apart: also write each stream to its own file next to the log.
+    :param hidden: values that are removed from files and terminal.
+    :param screen: shows the output at once. If it is closed, the command continues without it.
     """
 
     def __init__(
@@ -106,15 +106,15 @@ class Output:
 
     @property
     def problem(self) -> str:
-        """Why something of it could not be kept; empty if all was."""
+        """Why output could not be written to a file. Empty if there was no error."""
         return next((each.problem for each in (self.both, *self.alone) if each.problem), "")
 
     def take(self, which: int, data: bytes) -> None:
-        """Keep and show what came from a stream."""
+        """Write and show data of a stream."""
         self._put(which, self._blotters[which].feed(data))
 
     def flush(self) -> None:
-        """Put what was held back, for it might have been the beginning of a secret."""
+        """Write the data that was held back because it might have been the beginning of a secret."""
         for which, blotter in enumerate(self._blotters):
             self._put(which, blotter.finish())
 
@@ -134,18 +134,18 @@ class Output:
                 self._screen = None
 
 
-# --- what comes through the pipes of a command: a thread for each, for Windows can wait for no pipe
+# --- the pipes of a command, with a thread for each, because Windows can't wait for pipes
 
 
 _CHUNK = 1 << 16
-#: Chunks that may wait to be taken: a command that prints without end waits for us.
+#: The size of the queue. A command that prints faster than we read has to wait.
 _WAITING = 64
-#: Seconds within which a thread hands on what is in a pipe already.
+#: Seconds within which a thread passes on the data that is already in a pipe.
 _HANDING_ON = 0.25
 
 
 class Pipes:
-    """The pipes of one command, each with a number."""
+    """The numbered pipes of one command."""
 
     def __init__(self, pipes: Iterable[IO[bytes] | None]) -> None:
         self._came: queue.Queue[tuple[int, bytes]] = queue.Queue(_WAITING)
@@ -156,7 +156,7 @@ class Pipes:
             threading.Thread(target=self._read, args=(which, pipe), daemon=True).start()
 
     def _read(self, which: int, pipe: IO[bytes]) -> None:
-        # Closed here alone: elsewhere that would wait for a read that a grandchild may keep waiting for ever.
+        # Close the pipe only here: elsewhere, closing would wait for a read that a grandchild may block forever.
         with pipe, contextlib.suppress(OSError):
             while data := os.read(pipe.fileno(), _CHUNK):
                 self._put(which, data)
@@ -167,16 +167,16 @@ class Pipes:
             self._came.put((which, data))
 
     def leave(self) -> None:
-        """Take nothing more. A server that the command left running prints on, and must not wait for us."""
+        """Stop reading. A server that the command left running may still print, and must not be blocked."""
         self._is_left = True
-        while list(self.read(0)):  # lets those go that wait to hand something on
+        while list(self.read(0)):  # unblocks threads that wait for the queue
             pass
 
     def read(self, seconds: float) -> Iterator[tuple[int, bytes]]:
-        """Yield what comes within that time, with the number of its pipe; where all are closed, only wait."""
+        """Yield the data that arrives within that time, with the number of its pipe. If all are closed, only wait."""
         try:
             if not self._open:
-                time.sleep(seconds / 5)  # mostly on its way to the end
+                time.sleep(seconds / 5)  # the command is usually about to end
             wait = seconds if self._open else 0.0
             while True:
                 which, data = self._came.get(timeout=wait) if wait else self._came.get_nowait()
@@ -187,13 +187,13 @@ class Pipes:
             return
 
     def read_rest(self, seconds: float) -> Iterator[tuple[int, bytes]]:
-        """Yield what is there already. A process that we let live may hold a pipe open: its end is not waited for."""
+        """Yield the data that is already there. Does not wait for the end: a running process may keep a pipe open."""
         deadline = time.monotonic() + seconds
         while self._open and (rows := list(self.read(_HANDING_ON))) and time.monotonic() < deadline:
             yield from rows
 
 
-# --- which values of an environment look like secrets, and how they are taken out of a stream of bytes
+# --- find values of an environment that look like secrets, and remove them from a stream of bytes
 
 
 MIN_LENGTH = 6
@@ -203,16 +203,16 @@ BLOT = b"***"
 _PARTS = re.compile("token|secret|passw(?:or)?d|passphrase|credential|apikey", re.IGNORECASE)
 #: As a word of a name; `PWD` alone is a folder.
 _WORDS = re.compile(r"(?:^|_)(?:keys?|pass|auth|pat|cookie|dsn|salt)(?=_|$)|_pwd(?=_|$)", re.IGNORECASE)
-#: How names end that say where a secret is, or how long it holds, and not what it is.
+#: Endings of names for the location or lifetime of a secret, not for the secret itself.
 _PLACES = re.compile("_(?:sock|file|path|dir|home|type|name|size|ttl|timeout)$", re.IGNORECASE)
-#: `https://user:password@host`, whatever the variable is called.
+#: `https://user:password@host`, in a variable of any name.
 _IN_ADDRESS = re.compile(r"://[^/\s:@]*:([^/\s@]+)@")
-#: A part of a key of several lines is a secret, too, if it is long enough to be no heading.
+#: A line of a multi-line key is a secret, too, if it is longer than a heading.
 _MIN_LINE = 20
 
 
 def find_secrets(environment: Mapping[str, str]) -> tuple[bytes, ...]:
-    """Return the values that must not be shown, the longest first."""
+    """Return the secret values of an environment, the longest first."""
     found: set[str] = set()
     for name, value in environment.items():
         if is_secret_name(name):
@@ -224,13 +224,13 @@ def find_secrets(environment: Mapping[str, str]) -> tuple[bytes, ...]:
 
 
 def hidden_in(*environments: Mapping[str, str]) -> tuple[bytes, ...]:
-    """Return the values that must not be shown of several environments, the longest first."""
+    """Return the secret values of several environments, the longest first."""
     found = {each for environment in environments for each in find_secrets(environment)}
     return tuple(sorted(found, key=lambda each: (-len(each), each)))
 
 
 def blot(text: str, hidden: tuple[bytes, ...]) -> str:
-    """Return a text without these values."""
+    """Return a text with these values replaced."""
     blotter = Blotter(hidden)
     shown = blotter.feed(text.encode("utf-8", "surrogateescape")) + blotter.finish()
     return shown.decode("utf-8", "surrogateescape")
@@ -241,7 +241,7 @@ def is_secret_name(name: str) -> bool:
 
 
 class Blotter:
-    """Takes secrets out of bytes that come in pieces: what may be the beginning of one is held back for the next."""
+    """Removes secrets from a stream of chunks. Holds back data that may be the beginning of a secret."""
 
     def __init__(self, secrets: Iterable[bytes]) -> None:
         self._secrets = tuple(secrets)
@@ -250,7 +250,7 @@ class Blotter:
         self._held = b""
 
     def feed(self, data: bytes) -> bytes:
-        """Return what can be shown by now."""
+        """Return the data that can be shown already."""
         if not self._secrets:
             return data
         text, shown, at = self._held + data, [], 0
@@ -265,12 +265,12 @@ class Blotter:
         return b"".join((*shown, text[at:begins]))
 
     def finish(self) -> bytes:
-        """Return what was held back; most of a secret is one."""
+        """Return the data that was held back, replaced if it is long enough to be a large part of a secret."""
         held, self._held = self._held, b""
         return held if len(held) < MIN_LENGTH else BLOT
 
     def _first_beginning(self, text: bytes, at: int) -> int:
-        """Return where a secret may begin that has not ended yet."""
+        """Return where an incomplete secret may begin."""
         for start in range(max(at, len(text) - self._longest + 1), len(text)):
             rest = text[start:]
             if any(len(each) > len(rest) and each.startswith(rest) for each in self._secrets):

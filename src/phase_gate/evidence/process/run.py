@@ -1,4 +1,4 @@
-"""Run a command of the project: its output to the terminal and to capped files, its time limited, its tree ended."""
+"""Run a command of the project with a time limit, write its output to terminal and files, and end its tree."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ from phase_gate.values import Value
 
 How = Literal["ended", "timed-out", "interrupted", "not-started"]
 
-#: Seconds between two looks at a command that prints nothing.
+#: Seconds between two checks of a command that prints nothing.
 _POLL = 0.05
-#: Seconds that a tree has to end by itself, before it is made to.
+#: Seconds that a tree has to end after SIGTERM, before it is killed.
 _GRACE = 2.0
-#: Seconds that a process which was made to end may take, and that we read what is left in its pipes.
+#: Seconds that a killed process may take to end, and that we read the rest of its output.
 _PATIENCE = 5.0
 
 
 class Ended(Value):
-    """How a command ended, and where what it printed is kept."""
+    """How a command ended, and where its output is."""
 
-    #: What it ended with; negative for a signal, None if it did not end by itself.
+    #: The exit status, negative for a signal. None if it did not end by itself.
     code: int | None
     how: How
     seconds: float
-    #: Both streams in the order in which they came, capped.
+    #: Both streams in the order of arrival, capped.
     output: Path
-    #: Each alone, capped; None where they were not asked for.
+    #: Each stream in its own file, capped. None if not requested.
     stdout: Path | None = None
     stderr: Path | None = None
-    #: Why it did not start, or what became of its output, or of its children; empty if all went well.
+    #: Why it did not start, or a problem with its output or its children. Empty if there was none.
     problem: str = ""
-    #: Bytes that the capped file does not have.
+    #: Bytes that are missing in the capped file.
     left_out: int = 0
-    #: False if its output could not be kept, or not all of it: the disk was full.
+    #: False if its output could not be written completely, for example because the disk was full.
     is_kept: bool = True
-    #: The signal that interrupted us; 0 if none did.
+    #: The signal that interrupted this process. 0 if there was none.
     interrupted_by: int = 0
-    #: Which of several commands was the last one that ran, counted from 0.
+    #: The index of the last command that ran, if there are several.
     step: int = 0
 
 
 def say_nothing(seconds: float) -> None:
-    """Where no user waits."""
+    """Show nothing, because no user is waiting."""
 
 
 def run_process(
@@ -73,21 +73,21 @@ def run_process(
     mark: str = "",
     leaves_none: bool = False,
 ) -> Ended:
-    """Run the command to its end, whatever that is. A signal to us ends it, too, and is left to the caller then.
+    """Run the command until it ends. A signal to this process ends the command, too, and is left to the caller.
 
-    :param command: as it is typed, or its words.
-    :param environment: all of it; values of secret-looking names in it are blotted out of what is kept and shown.
-    :param log: the file for both streams; `is_apart` puts each alone into a file beside it, too. Between two streams
-        the order is the one in which we read them.
+    :param command: a command line, or a list of arguments.
+    :param environment: the whole environment. Values with secret-looking names are removed from the output.
+    :param log: the file for both streams, in the order in which we read them. `is_apart` also writes each stream to
+        its own file next to it.
     :param limit: bytes that each file keeps, half of them from the beginning and half from the end.
-    :param stream: where the output is shown while it comes.
+    :param stream: shows the output while the command runs.
     :param tick: called several times a second with the seconds since the start.
-    :param then: commands that follow, in the same files and the same time: each if the one before ended with 0.
-    :param stdin: the file that it reads; nothing by default.
-    :param secrets: an environment whose secret-looking values are blotted out, too.
-    :param interrupts: hears signals already, and says when they end the command.
-    :param mark: what everything that it starts is known by, should we die; any by default.
-    :param leaves_none: what it left running is ended, even if the command ended by itself.
+    :param then: further commands, with the same files and time limit. Each runs if the previous one ended with 0.
+    :param stdin: the file that the command reads. Default: none.
+    :param secrets: an environment whose secret-looking values are removed from the output, too.
+    :param interrupts: receives signals already, and determines when they end the command.
+    :param mark: identifies all processes that the command starts, in case this process dies. Default: random.
+    :param leaves_none: also end the processes that the command left running when it ended by itself.
     """
     began = time.monotonic()
     output = Output(log, limit, is_apart=is_apart, hidden=hidden_in(environment, secrets or {}), screen=stream)
@@ -106,7 +106,7 @@ def run_process(
                     stdin=subprocess.DEVNULL if stdin is None else stack.enter_context(open(stdin, "rb")),
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE if is_apart else subprocess.STDOUT,
-                    # A session of its own: what it started goes with it when its time is over.
+                    # Its own session, so that its children can be ended with it.
                     start_new_session=True,
                 )
             except (OSError, ValueError, IndexError) as error:
@@ -115,7 +115,7 @@ def run_process(
             is_whole = True
             try:
                 how = watch.wait(began, timeout, tick)
-                # When it ended by itself, a server that it left running is its own affair.
+                # If the command ended by itself, a server that it left running may continue.
                 is_whole = how != "ended" or leaves_none
             finally:
                 watch.end_rest(is_whole=is_whole)
@@ -128,7 +128,7 @@ def run_process(
             one = run_one(then[step])
             step += 1
     finally:
-        output.finish()  # even if tick raises: nothing is left open
+        output.finish()  # even if tick raises, so that no file stays open
     lost = f"its output could not be kept: {output.problem}" if output.problem else ""
     return Ended(
         code=one.code,
@@ -155,7 +155,7 @@ class _One(Value):
 
 
 class _Watch:
-    """A command that runs: reads what it prints, and ends it."""
+    """Reads the output of a running command, and ends the command."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], tree: ProcessTree, output: Output, interrupts: Interrupts
@@ -165,7 +165,7 @@ class _Watch:
         self._pipes = Pipes((process.stdout, process.stderr))
 
     def wait(self, began: float, timeout: float, tick: Callable[[float], None]) -> How:
-        """Read until it ended, its time is over, or the user interrupts us."""
+        """Read until the command ends, its time is over, or the user interrupts."""
         ticked = began
         while not self._has_ended():
             now = time.monotonic()
@@ -180,12 +180,12 @@ class _Watch:
         return "ended"
 
     def end_rest(self, *, is_whole: bool) -> None:
-        """End what still lives, and read what is left in the pipes.
+        """End the processes that are still running, and read the rest of the pipes.
 
-        :param is_whole: whether the tree has to go whole, or the command's own group is enough.
+        :param is_whole: end the whole tree, not only the command's own group.
         """
         self._end_tree(is_whole=is_whole)
-        # Only now: until its end is taken note of, no other process can get its number.
+        # Wait only now: until then, no other process can get its id.
         try:
             self._process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
@@ -202,15 +202,15 @@ class _Watch:
                 living = set(self._tree.find(whole=is_whole))
                 if not living and self._has_ended():
                     return
-                # Again and again, for it may start more in the meantime; but each of them once, for a program may
-                # take the second time for an order not to tidy up.
+                # Repeat, because the tree may start more processes. But signal each process once, because a program may
+                # skip its cleanup at the second signal.
                 self._tree.send(number, living - told)
                 told |= living
                 self._take(self._pipes.read(_POLL))
                 is_in_a_hurry = number == signal.SIGTERM and self._interrupts.count > 1
                 if is_in_a_hurry or time.monotonic() >= deadline:
                     break
-        if left := self._tree.find(whole=is_whole):  # another user's, or one that hangs in the kernel
+        if left := self._tree.find(whole=is_whole):  # of another user, or blocked in the kernel
             self.problem = f"{len(left)} of its processes could not be ended"
 
     def _has_ended(self) -> bool:

@@ -1,10 +1,9 @@
-"""A command with everything that it started, and how all of it is ended.
+"""Find and end the processes that a command has started.
 
-On Linux the whole tree is found: by parents, by session and group, and by a variable that every child inherits. What
-leaves all of these behind, changes its user, or is started by a service on the command's behalf (systemd, cron,
-docker), is out of reach. On other systems it is the command's own group, and a child that made a group of its own is
-not reached. Windows has no groups: there it is what `taskkill` finds below the command, and what outlives a command
-that ended by itself is not reached.
+On Linux this is the whole tree, found by parents, by session and group, and by a variable that every child inherits.
+It does not include processes that leave all of these, change their user, or are started by a service (systemd, cron,
+docker). On other systems it is the command's own group, without children that create their own group. Windows has no
+groups: there it is the tree that `taskkill` finds, without processes that outlive a command that ended by itself.
 """
 
 from __future__ import annotations
@@ -24,24 +23,24 @@ if TYPE_CHECKING:
     from subprocess import Popen
     from typing import Self
 
-#: The variable by which we know again what a command started. Nested commands add to it.
+#: The variable that identifies the processes of a command. Nested commands add to it.
 MARK = "PHASE_GATE_PROCESS"
 
 _PROC = Path("/proc")
-#: How often, and how many seconds apart, what has a mark is looked for until nothing is left.
+#: The number of searches for marked processes until none is left, and the seconds between them.
 _ROUNDS, _PAUSE = 100, 0.02
 _SET_DUMPABLE = 4
-#: Whether processes can be looked at.
+#: Whether processes can be listed.
 IS_LINUX = sys.platform == "linux"
-#: Whether processes have groups: not on Windows, where asking for the signal 0 would be Ctrl-C for us all.
+#: Whether processes have groups. Not on Windows, where sending the signal 0 would be Ctrl-C for all of us.
 HAS_GROUPS = hasattr(os, "killpg")
-#: What no process can refuse.
+#: A signal that no process can ignore.
 KILL: int = getattr(signal, "SIGKILL", signal.SIGTERM)
 _TASKKILL_LIMIT = 10.0
 
 
 class _Row(Value, kw_only=False):
-    """A process that lives, as /proc shows it."""
+    """A running process, from /proc."""
 
     parent: int
     group: int
@@ -49,21 +48,21 @@ class _Row(Value, kw_only=False):
 
 
 class ProcessTree:
-    """What the process `leader` started, itself among it. The leader has a session of its own."""
+    """A process, called the leader, and all processes that it started. The leader has its own session."""
 
     def __init__(self, process: Popen[bytes], *, mark: str) -> None:
         """Take over the tree.
 
         :param process: the leader.
-        :param mark: stands in the variable `MARK` of the leader.
+        :param mark: is in the variable `MARK` of the leader.
         """
         self._process, self._leader, self._mark = process, process.pid, mark
 
     def find(self, *, whole: bool) -> list[int]:
-        """Return what lives of it; of the whole tree, or only of the leader's own session and group.
+        """Return the running processes of the whole tree, or only those of the leader's own session and group.
 
-        Where processes can't be looked at, it is the group as one, as a negative number; where there are no groups, it
-        is the leader, for as long as it lives.
+        If processes can't be listed, return the id of the group as a negative number. Without groups, return the leader
+        while it is running.
         """
         rows = _rows()
         if not rows:
@@ -83,7 +82,7 @@ class ProcessTree:
         return [-self._leader]
 
     def send(self, number: int, pids: Iterable[int]) -> None:
-        """Send a signal to what was found."""
+        """Send a signal to these processes."""
         if not HAS_GROUPS:
             for pid in pids:
                 _end_with_children(pid)
@@ -94,25 +93,25 @@ class ProcessTree:
 
 
 def _end_with_children(pid: int) -> None:
-    """End a process of Windows, with what it started: at once, for no signal asks it to end by itself."""
+    """End a process on Windows with its children, at once, because Windows has no signal to ask it to end."""
     import subprocess
 
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         command = [_task_killer(), "/F", "/T", "/PID", str(pid)]
         subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TASKKILL_LIMIT, check=False)
     with contextlib.suppress(OSError):
-        os.kill(pid, signal.SIGTERM)  # which ends it there, too, and it alone
+        os.kill(pid, signal.SIGTERM)  # on Windows this kills it, but not its children
 
 
 def _task_killer() -> str:
-    """Return Windows' own program: one of that name in the current folder would be found first."""
+    """Return the full path, because a program of that name in the current folder would be found first."""
     return os.path.join(os.environ.get("SYSTEMROOT", ""), "System32", "taskkill.exe")
 
 
 def end_marked(mark: str) -> int:
-    """End what still runs of a command whose starter died; return how many processes that were."""
+    """End the processes of a command whose parent died. Return their number."""
     ended: set[int] = set()
-    # A process may start another one while it is ended; one that can't be ended must not hold us up.
+    # A process may start another one in the meantime. The rounds are limited, because some can't be ended.
     for _ in range(_ROUNDS):
         rows = _rows()
         found = _with_children(_marked(mark, rows), rows) - {os.getpid()}
@@ -142,10 +141,10 @@ def _with_children(pids: set[int], rows: Mapping[int, _Row]) -> set[int]:
 
 
 def _rows() -> dict[int, _Row]:
-    """Return what lives; nothing where that can't be looked at."""
+    """Return all running processes. Empty if they can't be listed."""
     rows: dict[int, _Row] = {}
     try:
-        # One that was mounted for others would show us numbers that are not ours to end.
+        # A /proc of another namespace would contain ids that are not valid here.
         if not IS_LINUX or os.readlink(_PROC / "self") != str(os.getpid()):
             return rows
         names = [name for name in os.listdir(_PROC) if name.isdecimal()]
@@ -154,7 +153,7 @@ def _rows() -> dict[int, _Row]:
     for name in names:
         with contextlib.suppress(OSError):
             stat = (_PROC / name / "stat").read_bytes()
-            # The name of the program stands in brackets, and may have any in it. One that just ended may have no more.
+            # The program's name is in parentheses, and may contain any. A process that just ended may lack fields.
             fields = stat.rpartition(b")")[2].split()
             if len(fields) > 3 and fields[0] not in (b"Z", b"X"):
                 rows[int(name)] = _Row(*map(int, fields[1:4]))
@@ -162,7 +161,7 @@ def _rows() -> dict[int, _Row]:
 
 
 def hide_environment() -> None:
-    """Let no other process of the user read ours from /proc: what an agent is not given, it can't look up either."""
+    """Keep other processes of the user from reading our environment in /proc, so that an agent can't read it."""
     if IS_LINUX:
         with contextlib.suppress(ImportError, OSError, AttributeError):
             import ctypes
@@ -171,14 +170,14 @@ def hide_environment() -> None:
 
 
 def ending_signals() -> tuple[signal.Signals, ...]:
-    """Return the signals by which a user, or the system, asks a program to end: as many as there are here."""
+    """Return the signals that ask a program to end, as far as this system has them."""
     return tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class Interrupts:
-    """Hears SIGINT, SIGTERM and SIGHUP instead of dying of them, so that the command can be ended first.
+    """Catches SIGINT, SIGTERM and SIGHUP, so that the command can be ended first.
 
-    What is ignored stays ignored, and beside the main thread nothing can be heard.
+    Ignored signals stay ignored. Signals can be caught only in the main thread.
     """
 
     def __init__(self) -> None:
@@ -208,7 +207,7 @@ class Interrupts:
 
 
 class PatientInterrupts(Interrupts):
-    """Takes the first Ctrl-C for a wish to end when that does no harm; the second, or another signal, ends at once."""
+    """Takes the first Ctrl-C as a request to end when it is safe. The second one, or another signal, ends at once."""
 
     def __init__(self) -> None:
         super().__init__()
