@@ -107,17 +107,8 @@ CODE_WORDS = {
     r"tells? whether|says? whether": "return whether",
     r"of ours": "our, the state folder's",
 }
-#: Packages and modules whose docstrings, comments and messages are plain already. The others follow, one by one.
-CLEAN = (
-    *("storage", "decisions", "report", "shards", "source", "stores", "workflow", "config", "claims"),
-    *("bound.py", "codec.py", "errors.py", "exit_codes.py", "hookspecs.py", "names.py"),
-    *("gate", "recording", "runs"),
-    *("plugin.py", "project.py", "task.py", "values.py", "visible.py"),
-    *("cli", "drive", "agents"),
-    # Without the prompts for agents, which keep their words.
-    *(f"tasks/{each.name}" for each in sorted((SOURCE / "tasks").glob("*.py")) if each.name != "prompts.py"),
-    *("proof", "evidence"),
-)
+#: Every package and module of the sources.
+PLACES = sorted(each.name for each in SOURCE.iterdir() if any(each.rglob("*.py")) or each.suffix == ".py")
 _FOREIGN = re.compile(r"<!-- generated.*?<!-- end -->|^```.*?^```|`[^`\n]+`|\]\([^)]*\)|:param \w+:", re.M | re.S)
 
 
@@ -157,7 +148,7 @@ def test_the_documentation_is_plain_american_english() -> None:
     assert found == {}
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@pytest.mark.parametrize("name", PLACES)
 def test_the_code_is_commented_in_plain_american_english(name: str) -> None:
     place = SOURCE / name
     files = sorted(place.rglob("*.py")) if place.is_dir() else [place]

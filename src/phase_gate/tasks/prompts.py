@@ -244,7 +244,7 @@ def _tell_form(verification: Verification, answer: str) -> Iterator[str]:
     yield from (f"    {row}" for row in _form(verification))
     yield ""
     yield "status is success, failure or blocked; failure and blocked need `error:`, and blocked may name a task in"
-    yield "`blocked_by:`. What mended an earlier failure stands in `resolution:`."
+    yield "`blocked_by:`. Write what fixed an earlier failure into `resolution:`."
     yield ""
 
 
