@@ -453,6 +453,6 @@ def test_one_that_stops_at_it_is_not_complete(step: Project) -> None:
 def test_a_class_that_pytest_cannot_collect(step: Project) -> None:
     step.write(calc=RIGHT, test_more="import pytest\n\n\n@pytest.mark.parametrize('x', [1])\ndef test_m():\n    pass\n")
     step.run("--phase=green", "--phase-report=verdict.json")
-    assert step.report()["reason"].startswith(
-        "test_more.py can't be collected: In test_more.py::test_m: function uses no argument"
-    )
+    reason = step.report()["reason"]
+    assert reason.startswith("test_more.py can't be collected: In ")
+    assert "function uses no argument" in reason, "how a test is named differs between versions of pytest"
