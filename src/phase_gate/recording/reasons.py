@@ -76,7 +76,7 @@ class FailureReader:
         by_check = isinstance(error, AssertionError | pytest.fail.Exception)
         if stage == "teardown":
             reason = Reason.TEARDOWN_ONLY
-        elif is_stub(test_file, test_name) or (line and is_constant_at(file, line)):
+        elif is_stub(test_file, test_name) or (place == "test" and is_constant_at(file, line)):
             reason = Reason.STUB
         elif owner != "project":
             reason = Reason.FOREIGN_MODULE
