@@ -53,7 +53,7 @@ def judged(**said: Any) -> State:
             "an-empty-run-since": (
                 replace(STALE, last_run=replace(PARTIAL, kind="empty")),
                 CAME_AFTER.replace(":", " (empty):"),
-                f"{AUTO}  # write a test first, or restore the test files: the last run collected none",
+                f"{AUTO}  # let a test run: write one, restore its file, or stop skipping it",
             ),
             "the-tree-is-another": (replace(EXITED, trees=Trees(last="tree-2")), CHANGED, AUTO),
             "a-run-is-going-on": (replace(EXITED, open_runs=(GOING_ON,)), "a run is in progress", "wait for it to end"),

@@ -56,7 +56,8 @@ def _present_findings(state: State, guard: str) -> list[str]:
     names = [each.name for each in unmet]
     if guard not in names:
         raise NotAllowedError(
-            f"{guard} is not what closes the gate", remedy=f"unmet guards: {', '.join(names) or 'none'}"
+            f"{guard} is not what closes the gate",
+            remedy=f"waive one of these: {', '.join(names)}" if names else "phase-gate status shows what is missing",
         )
     assert evaluation is not None
     keys = [finding.key for finding in evaluation.findings if finding.belongs_to(guard) and finding.tier == "hard"]

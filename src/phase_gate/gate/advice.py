@@ -14,6 +14,7 @@ from phase_gate.gate.measured import ALREADY_PASSING, BROKEN_MODULE, STREAK_STAR
 from phase_gate.gate.outcomes import Kind
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.verdict import (
+    LET_ONE_RUN,
     SAY_WHY,
     Evaluation,
     Gate1Result,
@@ -40,7 +41,7 @@ _IMPROVED = "no_more_improvements_identified"
 #: What to do if no test ran: in a phase that requires failing tests, and in others.
 _HOW_TO_FILL = {
     True: "write the test for this step, and let it run: it has to fail",
-    False: "let the tests run: a skipped one shows nothing",
+    False: LET_ONE_RUN,
 }
 
 

@@ -11,7 +11,7 @@ from phase_gate import exit_codes
 from phase_gate.gate.breaker import at_time, describe_wait
 from phase_gate.gate.parts import parts_of
 from phase_gate.gate.state import State
-from phase_gate.gate.verdict import Evaluation, Status, Verdict, describe_decisions
+from phase_gate.gate.verdict import LET_ONE_RUN, Evaluation, Status, Verdict, describe_decisions
 from phase_gate.values import Value, fields, replace
 from phase_gate.visible import name_first
 from phase_gate.workflow.names import of_task, run_command
@@ -127,10 +127,10 @@ def outdated(
         missing = "no verdict on" if state.is_pipeline or not takes_run else "no complete run in"
         return again("unstarted", f"{missing} {state.phase} yet{_why_not_counted(state)}")
     if state.evaluation_is_stale:
-        last = "" if state.last_run is None else f" ({state.last_run.kind})"
+        kind = "" if state.last_run is None else state.last_run.kind
+        last = f" ({kind})" if kind else ""
         standing = again("stale", f"a run came after the last verdict{last}: only a complete run makes a new one")
-        is_empty = state.last_run is not None and state.last_run.kind == "empty"
-        return replace(standing, next_hint=_FILL) if is_empty else standing
+        return replace(standing, next_hint=LET_ONE_RUN) if kind == "empty" else standing
     left = state.trees.last
     if evaluation.subject.run is None:
         # It is about the code of the last green run, or about no code.
@@ -138,10 +138,6 @@ def outdated(
     if tree != left:
         return replace(again("stale", say_changed(changed)), next_hint=hint_at_outputs(changed))
     return None
-
-
-#: What to do after a run that collected no test: the same run alone would collect none again.
-_FILL = "write a test first, or restore the test files: the last run collected none"
 
 
 def _again(state: State, way_on: Callable[[], WayOn] | None, status: Status, reason: str) -> Standing:

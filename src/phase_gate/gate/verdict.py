@@ -69,6 +69,10 @@ def show_verdict(status: str, reason: str) -> str:
 HINT_FIRST = frozenset({"void", "closed", "early", "needs-person"})
 
 
+#: What to do after a run in which no test ran: the same run alone would change nothing.
+LET_ONE_RUN = "let a test run: write one, restore its file, or stop skipping it"
+
+
 def show_next(command: str, hint: str, status: str = "") -> str:
     """Return the next step in one line.
 
