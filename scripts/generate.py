@@ -19,7 +19,7 @@ from phase_gate import exit_codes, hookspecs, plugin
 from phase_gate.cli._parser import Argument, read_argument
 from phase_gate.cli._table import COMMANDS, Command
 from phase_gate.config.compiled import COMPILED_FOLDER, compile_shipped
-from phase_gate.config.files import load_shipped_guards, load_shipped_workflow, shipped_workflow_names
+from phase_gate.config.rule_files import load_shipped_guards, load_shipped_workflow, shipped_workflow_names
 from phase_gate.errors import MESSAGES, PhaseGateError
 from phase_gate.gate.events import EVENT_KINDS, HISTORY_KINDS
 from phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)

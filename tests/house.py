@@ -32,7 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "bound",
         "hashing",
         "codec",
-        "names",
+        "identities",
         "visible",
         "errors",
         "exit_codes",

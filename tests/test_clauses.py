@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from phase_gate.config.criteria import read_criteria
+from phase_gate.config.criteria_files import read_criteria
 from tests.clause_report import CRITERIA, load_criteria, render_table
 from tests.conftest import ROOT
 

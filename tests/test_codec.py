@@ -10,8 +10,8 @@ from typing import Any, Literal
 import pytest
 
 from phase_gate.codec import from_json, reader, spell_out, stand_as_text, to_json
-from phase_gate.gate.parts import PARTS, load_part
 from phase_gate.gate.state import State
+from phase_gate.gate.state_extensions import PARTS, load_part
 from phase_gate.values import Value, annotation_of, field, fields
 
 Size = Literal["small", "large"]

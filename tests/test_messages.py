@@ -16,7 +16,7 @@ import phase_gate
 from phase_gate import exit_codes
 from phase_gate.cli import main
 from phase_gate.errors import MESSAGES, PhaseGateError, StateError
-from phase_gate.recording import look_ahead
+from phase_gate.recording import scan_options
 
 #: What other errors have in common; nobody raises them, so nobody reads their slugs.
 BASES = (PhaseGateError, StateError)
@@ -77,4 +77,4 @@ def test_another_interpreter_is_refused_in_words(
     assert main() == exit_codes.COMMAND_USAGE
     assert "this is pypy [other-interpreter]\n  try: run it with CPython" in capsys.readouterr().err
     with pytest.raises(pytest.UsageError, match="this is pypy"):
-        look_ahead(None)  # type: ignore[arg-type]  # asked before anything else
+        scan_options(None)  # type: ignore[arg-type]  # asked before anything else

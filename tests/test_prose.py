@@ -31,10 +31,10 @@ REVIEWED = {
     ("agents/tools.py", "*** Begin Patch"): "how a patch begins that an agent gives to its tool",
     ("cli/doctor.py", "phase-gate: "): "what a hook that was run as a process prints for VS Code",
     ("config/yaml.py", "mapping values"): "a message of PyYAML",
-    ("storage/tree/git.py", "gitdir:"): "a file of git's",
-    ("proof/running.py", "error: "): "what pytest says of its options, for people",
-    ("proof/running.py", "ERROR: usage:"): "the line before it, which says nothing",
-    ("tasks/running.py", "phase gate: recorded for task "): "the output of a run of pytest, with our lines below it",
+    ("storage/tree/git_command.py", "gitdir:"): "a file of git's",
+    ("proof/sandbox_runs.py", "error: "): "what pytest says of its options, for people",
+    ("proof/sandbox_runs.py", "ERROR: usage:"): "the line before it, which says nothing",
+    ("tasks/verify_run.py", "phase gate: recorded for task "): "the output of a run of pytest, with our lines below it",
 }
 
 

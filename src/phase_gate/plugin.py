@@ -88,9 +88,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     known = early_config.known_args_namespace
     if getattr(known, "phase", None) is not None or getattr(known, "phase_baseline", None) is not None:
         # Before the project's code runs: record the modules of pytest and Python, and whether a signal file exists.
-        from phase_gate.recording import look_ahead
+        from phase_gate.recording import scan_options
 
-        look_ahead(early_config)
+        scan_options(early_config)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -105,7 +105,7 @@ def pytest_configure(config: pytest.Config) -> None:
     from phase_gate.recording import start
 
     if config.getoption("phase") is not None and config.getoption("phase_shard") is not None:
-        from phase_gate.shards.session import ShardSession
+        from phase_gate.shards.shard_session import ShardSession
 
         start(config, ShardSession)
     else:

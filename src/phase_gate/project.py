@@ -122,7 +122,7 @@ class Project(Value):
 
         return open_shared(self.root, self.state_folder, self.configuration.store, self.environment)
 
-    def look_at_tasks(self, command: str) -> Look:
+    def read_tasks(self, command: str) -> Look:
         """Return a function that opens any task, after all were taken over from the shared store in one question."""
         shared = self.shared_store()
         refused: Mapping[str, StateError] = {}
@@ -160,7 +160,7 @@ class Project(Value):
             compiled = load_compiled(wanted)
             if compiled is not None:
                 return compiled
-        from phase_gate.config.files import apply_overlay, load_workflow, shipped_workflow_names
+        from phase_gate.config.rule_files import apply_overlay, load_workflow, shipped_workflow_names
 
         taken = sorted({*shipped_workflow_names()} & {*(extra_workflows or {})})
         if taken:
@@ -179,13 +179,13 @@ class Project(Value):
 
     def take_data(self, folders: Iterable[str], keep: Callable[[str], bool]) -> dict[str, str]:
         """Return the wanted files below these folders, with the ids of their contents; none that git ignores."""
-        from phase_gate.storage.tree.names import take_data
+        from phase_gate.storage.tree.listing import take_data
 
         return take_data(self.root, tuple(folders), state_folder=self.state_folder, keep=keep)
 
     def list_files(self, keep: Callable[[str], bool]) -> list[str]:
         """Return the wanted files of the project, those too that git does not track yet; none that it ignores."""
-        from phase_gate.storage.tree.names import list_files
+        from phase_gate.storage.tree.listing import list_files
 
         return list_files(self.root, state_folder=self.state_folder, keep=keep)
 
@@ -198,7 +198,7 @@ class Project(Value):
         found = {path: shown[path] for path in paths if path in shown}
         others = [path for path in paths if path not in shown]
         if others:
-            from phase_gate.storage.tree.names import take_contents
+            from phase_gate.storage.tree.listing import take_contents
 
             found |= take_contents(self.root, others)
         return found
@@ -244,7 +244,7 @@ class Look:
         if task in self.refused:
             raise self.refused[task]
         # Of the folder alone: the shared store was asked already.
-        return replace(self._project, task=task).store(self._command).alone().look_if_begun()
+        return replace(self._project, task=task).store(self._command).alone().read_if_begun()
 
 
 def _configuration(root: Path) -> Configuration:

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
 from phase_gate.errors import NotAllowedError, PhaseGateError, TamperedError
-from phase_gate.gate.parts import DRIVE, parts_of
-from phase_gate.gate.standing import Standing, WayOn, assess, outdated
+from phase_gate.gate.freshness import CurrentStatus, WayOn, assess, outdated
 from phase_gate.gate.state import Event, State
+from phase_gate.gate.state_extensions import DRIVE, parts_of
 from phase_gate.project import Project
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.opening import Opened
@@ -55,7 +55,7 @@ class Task:
         :param command: the name to show while others wait for our lock.
         """
         store = project.store(command)
-        opened = store.look()
+        opened = store.read()
         return cls(project, store, opened.state, opened=opened)
 
     def transaction(self) -> AbstractContextManager[Transaction]:
@@ -143,7 +143,7 @@ class Task:
 
         return changed_since_last_run(self.store.folder, left, {**self.tree.files, **self.tree.beside})
 
-    def standing(self, *, gate_1_only: bool = False) -> Standing:
+    def current_status(self, *, gate_1_only: bool = False) -> CurrentStatus:
         """Return the current status of the task, for every command that shows it."""
         return assess(
             self.state,
@@ -157,7 +157,7 @@ class Task:
             way_on=self._find_way_on,
         )
 
-    def outdated(self) -> Standing | None:
+    def outdated(self) -> CurrentStatus | None:
         """Return why the last verdict is not about the current phase and files; None if it is."""
         return outdated(
             self.state,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.agents.agent import AGENT_NAMES, Agent, load_agent
+from phase_gate.agents.agent_table import AGENT_NAMES, Agent, load_agent
 from phase_gate.agents.install import (
     TEXT,
     find_commands,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phase_gate.claims.agent_output import read_claim_text, sentences
 from phase_gate.claims.blocks import StatusBlocks, read_blocks
 from phase_gate.claims.confidence import DEFAULT_PATTERNS, find_patterns
-from phase_gate.claims.text import read_claim_text, sentences
 
 EXIT = "EXIT_STATUS: COMPLETE\nEXIT_REASON: both roots are there\nREMAINING_WORK: none\n"
 RALPH = """\

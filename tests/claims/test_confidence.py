@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from phase_gate.claims.agent_output import read_claim_text, sentences
 from phase_gate.claims.confidence import (
     DEFAULT_PATTERNS,
     Known,
     find_patterns,
     plan_is_ticked,
 )
-from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.workflow.settings import ConfidenceRules
 
 DEFAULT_KEYWORDS = ConfidenceRules().keywords

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from phase_gate.claims.agent_output import read_claim_text, sentences
 from phase_gate.claims.blocks import read_blocks
 from phase_gate.claims.confidence import Indicator, Known, Measures
 from phase_gate.claims.decision import ClaimContext, Decision, Outcome, Threshold, decide
-from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.gate.breaker import Breaker, Status
 from phase_gate.gate.state import Claims
 from phase_gate.values import replace

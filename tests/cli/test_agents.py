@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.agents.agent import AGENT_NAMES, load_agent
+from phase_gate.agents.agent_table import AGENT_NAMES, load_agent
 from phase_gate.cli.doctor import Diagnosis
 from tests.cli.conftest import Begin, Desk
 

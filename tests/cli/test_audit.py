@@ -82,7 +82,7 @@ def test_a_state_that_the_ledger_does_not_give(begin: Begin) -> None:
 @pytest.mark.parametrize("damage", ["gone", "another"])
 def test_the_evidence_that_the_state_names_is_verified_too(begin: Begin, damage: str) -> None:
     desk = begin("green")
-    path = desk.folder / "objects" / f"{desk.store().look().state.snapshots.known}.z"
+    path = desk.folder / "objects" / f"{desk.store().read().state.snapshots.known}.z"
     if damage == "gone":
         path.unlink()
     else:

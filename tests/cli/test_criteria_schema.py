@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from phase_gate.cli.workflow import read_schema
-from phase_gate.config.criteria import read_criteria
+from phase_gate.config.criteria_files import read_criteria
 from phase_gate.errors import CriteriaError
 
 RIGHT = {

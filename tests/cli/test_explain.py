@@ -10,7 +10,7 @@ import pytest
 
 import phase_gate
 from phase_gate.cli.explain import FINDINGS, OPINIONS
-from phase_gate.config.files import load_shipped_guards
+from phase_gate.config.rule_files import load_shipped_guards
 from phase_gate.errors import MESSAGES
 from tests.cli.conftest import Begin
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from phase_gate.agents.agent import AGENT_NAMES
-from phase_gate.agents.hook import MOST_SESSIONS
+from phase_gate.agents.agent_table import AGENT_NAMES
+from phase_gate.agents.hook_answers import MOST_SESSIONS
 from tests.cli.conftest import Begin, Desk
 from tests.support import CALC, FAILING_TESTS, Ran
 
@@ -438,7 +438,7 @@ def test_a_tool_call_that_can_not_be_read_is_denied(begin: Begin, hook: Hook) ->
 
 def test_a_fault_of_ours_denies(begin: Begin, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = begin("green")
-    monkeypatch.setattr("phase_gate.agents.hook.decide_writes", lambda *given: 1 / 0)
+    monkeypatch.setattr("phase_gate.agents.hook_answers.decide_writes", lambda *given: 1 / 0)
     verdict, reason = use(desk, hook, "Write", file_path="calc.py", content="")
     assert verdict == "deny"
     assert "ZeroDivisionError" in reason

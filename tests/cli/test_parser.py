@@ -13,7 +13,7 @@ import pytest
 from phase_gate.cli._parser import Argument, parse, read_argument
 from phase_gate.cli._table import COMMANDS
 from phase_gate.errors import UsageError
-from phase_gate.names import check_sentence
+from phase_gate.identities import check_sentence
 from tests.cli.conftest import Begin
 from tests.storage.repositories import commit_all, git, write
 from tests.storage.stores import begin as begin_task

@@ -46,17 +46,17 @@ def test_where_tests_are_asked_for_the_next_step_is_a_run(pipe: Pipe) -> None:
 
 def test_a_waiver_counts_in_a_phase_without_tests(pipe: Pipe) -> None:
     pipe.begin(CONFIGURATION + OVERRIDES)
-    assert not pipe.look()["gate_1"]["satisfied"]
+    assert not pipe.read()["gate_1"]["satisfied"]
     waive = ("waive", "artifacts-made", "--reason", "the brief was given by phone", "--by", "ann")
     assert pipe.gate(*waive).code == 0
-    verdict = pipe.look()
+    verdict = pipe.read()
     guard = next(row for row in verdict["gate_1"]["guards"] if row["name"] == "artifacts-made")
     assert (guard["met"], guard["waived"]) == (False, True)
     # The condition itself is no guard: it can't be waived.
     assert not verdict["gate_1"]["satisfied"]
     # Exactly what was there: a file that is too short is another finding.
     pipe.make("intake-brief", "short\n")
-    assert not next(row for row in pipe.look()["gate_1"]["guards"] if row["name"] == "artifacts-made")["waived"]
+    assert not next(row for row in pipe.read()["gate_1"]["guards"] if row["name"] == "artifacts-made")["waived"]
 
 
 def test_a_forced_exit_leads_where_the_phase_leads(pipe: Pipe) -> None:
@@ -132,7 +132,7 @@ def test_a_snapshot_where_artifacts_are_part_of_the_tree(pipe: Pipe) -> None:
     pipe.make("architecture-plan")
     assert pipe.gate("advance").code == 10
     pipe.project.git("add", "-A")
-    assert pipe.look()["gate_1"]["satisfied"], "it does not contain itself"
+    assert pipe.read()["gate_1"]["satisfied"], "it does not contain itself"
 
 
 def test_a_pipeline_of_another_task_stands_by_itself(pipe: Pipe) -> None:
@@ -157,7 +157,7 @@ def test_the_second_cycle_begins_where_the_first_was_done(pipe: Pipe) -> None:
     assert pipe.gate("advance").code == 0
     assert (pipe.phase, pipe.state["cycle"]) == ("INTAKE", 2)
     # What the first cycle left is old.
-    assert not pipe.look()["gate_1"]["satisfied"]
+    assert not pipe.read()["gate_1"]["satisfied"]
     pipe.do()
     assert pipe.phase == "CONSENSUS_MASTER_PLAN"
 
@@ -169,15 +169,15 @@ def test_a_blocking_request_does_not_lock_a_recovery_up(pipe: Pipe) -> None:
     pipe.recover()
     assert pipe.phase == "INTAKE"
     pipe.prepare()
-    assert not pipe.look()["gate_1"]["satisfied"]
+    assert not pipe.read()["gate_1"]["satisfied"]
     assert pipe.gate("pipeline", "request", "reject", "CR-1", "--reason", "it is lawful", "--by", "ann").code == 0
-    assert pipe.look()["gate_1"]["satisfied"]
+    assert pipe.read()["gate_1"]["satisfied"]
 
 
 def test_only_a_person_rejects_what_a_phase_found_or_what_blocks(pipe: Pipe) -> None:
     pipe.at("AUDIT")
     pipe.audit({"id": "A-1", "severity": "blocking", "kind": "security", "title": "names are logged"})
-    pipe.look()
+    pipe.read()
     pipe.gate("pipeline", "request", "new", "--type", "scope", "--title", "unlawful", "--blocking")
     for name in ("CR-1", "CR-2"):
         ran = pipe.gate("pipeline", "request", "reject", name, "--reason", "no time for it", "--by", "ann")

@@ -39,14 +39,14 @@ def test_a_command_that_was_missing_may_be_added_and_then_stays(pipe: Pipe) -> N
     build = "workflow: pipeline\nevidence:\n  commands:\n    build: {run: test ! -e broken-build}\n"
     pipe.project.write({"phase-gate.yaml": build + added})
     pipe.make("intake-brief")
-    assert pipe.look()["gate_1"]["satisfied"], "nothing was there that could have changed"
+    assert pipe.read()["gate_1"]["satisfied"], "nothing was there that could have changed"
     pipe.do()
     pipe.project.write({"phase-gate.yaml": build + added.replace("test ! -e broken-lint", "true")})
-    assert unmet(pipe.look())[0] == "rules-kept", "from then on it is a rule like others"
+    assert unmet(pipe.read())[0] == "rules-kept", "from then on it is a rule like others"
     pipe.project.write({"phase-gate.yaml": build})
-    assert unmet(pipe.look())[0] == "rules-kept"
+    assert unmet(pipe.read())[0] == "rules-kept"
     pipe.project.write({"phase-gate.yaml": build + added})
-    assert "rules-kept" not in unmet(pipe.look())
+    assert "rules-kept" not in unmet(pipe.read())
 
 
 def test_a_command_that_was_added_is_held_to_once_it_was_judged(pipe: Pipe) -> None:
@@ -54,13 +54,13 @@ def test_a_command_that_was_added_is_held_to_once_it_was_judged(pipe: Pipe) -> N
     while pipe.phase != "IMPLEMENTATION":
         pipe.do()
     pipe.prepare()
-    assert unmet(pipe.look()) == ["checks-passed"]
+    assert unmet(pipe.read()) == ["checks-passed"]
     pipe.project.write({"phase-gate.yaml": ONLY_BUILD, "broken-build": ""})
     pipe.make("repository-snapshot")
-    assert unmet(pipe.look()) == ["checks-passed"], "it failed"
+    assert unmet(pipe.read()) == ["checks-passed"], "it failed"
     pipe.project.write({"phase-gate.yaml": ONLY_BUILD.replace("test ! -e broken-build", "true")})
     pipe.make("repository-snapshot")
-    assert unmet(pipe.look()) == ["rules-kept"], "a weaker one does not take its place"
+    assert unmet(pipe.read()) == ["rules-kept"], "a weaker one does not take its place"
 
 
 # --- what lay there before
@@ -70,11 +70,11 @@ def test_a_brief_that_lay_there_before_the_first_attempt_counts(pipe: Pipe) -> N
     pipe.make("intake-brief")
     pipe.make("master-plan")
     pipe.begin()
-    assert pipe.look()["gate_1"]["satisfied"]
+    assert pipe.read()["gate_1"]["satisfied"]
     assert pipe.signal()["can_exit"]
     pipe.enter()
     pipe.agree()
-    assert pipe.look()["gate_1"]["satisfied"], "the reviewers have agreed on this very text"
+    assert pipe.read()["gate_1"]["satisfied"], "the reviewers have agreed on this very text"
 
 
 def test_the_brief_of_a_cycle_that_is_done_does_not_count_in_the_next_one(pipe: Pipe) -> None:
@@ -84,7 +84,7 @@ def test_the_brief_of_a_cycle_that_is_done_does_not_count_in_the_next_one(pipe: 
     pipe.enter()
     pipe.fail()
     assert pipe.gate("pipeline", "recover", "restart", "--reason", "another customer", "--by", "ann").code == 0
-    assert unmet(pipe.look()) == ["artifacts-made"]
+    assert unmet(pipe.read()) == ["artifacts-made"]
 
 
 # --- what a phase asks for
@@ -113,10 +113,10 @@ def test_a_line_that_is_missing_is_told_in_words(pipe: Pipe) -> None:
     pipe.prepare()
     text = (pipe.project.root / PATHS["review-decision"]).read_text()
     pipe.project.write({PATHS["review-decision"]: text.replace("Decision: approved", "Decision: not approved")})
-    (finding,) = [row for row in pipe.look()["findings"] if row["slug"] == "artifacts-made"]
+    (finding,) = [row for row in pipe.read()["findings"] if row["slug"] == "artifacts-made"]
     assert finding["detail"].endswith('it has no line "Decision: approved"')
     pipe.project.write({PATHS["review-decision"]: text.replace("Decision: approved", "**Decision:  Approved.**")})
-    assert pipe.look()["gate_1"]["satisfied"]
+    assert pipe.read()["gate_1"]["satisfied"]
 
 
 def test_a_pattern_of_the_project_is_named_by_its_place(pipe: Pipe) -> None:
@@ -155,7 +155,7 @@ def test_a_skeleton_is_written_and_counts_for_nothing(pipe: Pipe) -> None:
     pipe.project.write({"phase-gate.yaml": CONFIGURATION, "CONSTITUTION.md": "x\n"})
     ran = pipe.gate("advance", "--template")
     assert ran.has("INTAKE begins", "written       docs/pipeline/intake-brief.md", "next: fill in")
-    verdict = pipe.look()
+    verdict = pipe.read()
     assert unmet(verdict) == ["artifacts-made"]
     assert "a template's text is still in it" in str(verdict["findings"])
     # What somebody wrote is never replaced.
@@ -170,7 +170,7 @@ def test_a_skeleton_is_written_and_counts_for_nothing(pipe: Pipe) -> None:
 def test_every_phase_has_skeletons_that_count_for_nothing(pipe: Pipe) -> None:
     pipe.at("AUDIT")
     assert pipe.gate("advance", "--template").code == 0
-    assert "a template's text is still in it" in str(pipe.look()["findings"])
+    assert "a template's text is still in it" in str(pipe.read()["findings"])
     pipe.fail()
     assert pipe.gate("advance", "--template").has(
         "written       docs/pipeline/root-cause.json",
@@ -179,7 +179,7 @@ def test_every_phase_has_skeletons_that_count_for_nothing(pipe: Pipe) -> None:
     )
     record = json.loads((pipe.project.root / PATHS["root-cause"]).read_text())
     assert record["failed_phase"] == "AUDIT"
-    assert {"artifacts-made", "root-cause-known"} <= set(unmet(pipe.look()))
+    assert {"artifacts-made", "root-cause-known"} <= set(unmet(pipe.read()))
     assert pipe.gate("pipeline", "vote", "docs/pipeline/vote.yaml").code != 0
 
 

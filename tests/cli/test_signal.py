@@ -46,7 +46,7 @@ def test_too_early_it_is_spent_and_counted(begin: Begin) -> None:
         ran = desk.gate("signal", "--reason", "done", "-v")
         assert ran.code == 10
         assert ran.has("signal came too early", "Exit signal set but Gate 1 not satisfied")
-        assert desk.store().look().state.signals_premature == number
+        assert desk.store().read().state.signals_premature == number
     assert desk.json("status")["exited"] is False
     assert desk.gate("check").code == 10
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from phase_gate.gate.standing import Standing
+from phase_gate.gate.freshness import CurrentStatus
 from phase_gate.gate.verdict import show_verdict
 from phase_gate.project import Project as RealProject
 from phase_gate.report.story_builder import read_story
@@ -44,7 +44,7 @@ class Asker:
 
     def report(self) -> tuple[int, str]:
         project = RealProject.find(self._desk.root, environment=dict(os.environ), task=self._task)
-        standing: Standing = read_story(project, project.store("phase-gate report")).standing
+        standing: CurrentStatus = read_story(project, project.store("phase-gate report")).standing
         return standing.exit_code, standing.verdict
 
     def stop(self) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.config.files import shipped_workflow_names
+from phase_gate.config.rule_files import shipped_workflow_names
 from tests.cli.conftest import Begin
 
 WRONG = """\

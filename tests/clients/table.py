@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from phase_gate.agents.agent import fill
+from phase_gate.agents.agent_table import fill
 from phase_gate.values import Value
 from tests.clients.model import Call, Edit, Say, Shell, Step, Write, words_of
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import phase_gate
 from phase_gate.config.check import check_workflow
-from phase_gate.config.files import load_shipped_guards, shipped_workflow_names
 from phase_gate.config.reading import MAX_FAULTS
-from phase_gate.config.workflow import parse_workflow
+from phase_gate.config.rule_files import load_shipped_guards, shipped_workflow_names
+from phase_gate.config.workflow_parser import parse_workflow
 from phase_gate.errors import PhaseGateError
 
 ROOT = Path(__file__).parent.parent.parent

@@ -8,14 +8,14 @@ import jsonschema
 import pytest
 
 from phase_gate.config.configuration import parse_configuration
-from phase_gate.config.files import apply_overlay, load_shipped_guards, load_shipped_workflow
 from phase_gate.config.nodes import MAX_BYTES
-from phase_gate.config.workflow import parse_workflow
+from phase_gate.config.rule_files import apply_overlay, load_shipped_guards, load_shipped_workflow
+from phase_gate.config.workflow_parser import parse_workflow
 from phase_gate.config.yaml import read_documents
 from phase_gate.errors import ConfigurationError, WorkflowError
 from phase_gate.workflow.model import Consensus, Overlay, Workflow
 from phase_gate.workflow.model_json import name_rules, workflow_from_json, workflow_to_json
-from tests.config.test_workflow import as_json
+from tests.config.test_workflow_parser import as_json
 from tests.conftest import ROOT
 
 GUARDS = load_shipped_guards()

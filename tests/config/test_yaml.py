@@ -181,7 +181,7 @@ def test_depth_limit(nest: Callable[[int], str]) -> None:
 @pytest.mark.processes
 def test_yaml_is_imported_by_the_first_reader_only() -> None:
     code = (
-        "import sys; from phase_gate.config import configuration, files, workflow;"
+        "import sys; from phase_gate.config import configuration, rule_files, workflow_parser;"
         "from phase_gate.config import yaml as yaml_text;"
         "assert 'yaml' not in sys.modules, 'too early';"
         "yaml_text.read_document('a: b', name='n', limit=9); assert 'yaml' in sys.modules"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.config.criteria import read_criteria
+from phase_gate.config.criteria_files import read_criteria
 from phase_gate.evidence.documents.diagrams import Diagram, check_mermaid
 from phase_gate.project import Project
 from phase_gate.storage.signal_file import parse_signal

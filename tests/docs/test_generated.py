@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.config.compiled import COMPILED_FOLDER
-from phase_gate.config.files import shipped_workflow_names
+from phase_gate.config.rule_files import shipped_workflow_names
 from phase_gate.errors import MESSAGES, PhaseGateError
 from phase_gate.gate.events import EVENT_KINDS
 from scripts import generate

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.config.files import load_shipped_workflow
+from phase_gate.config.rule_files import load_shipped_workflow
 from phase_gate.drive.clients import Client, Roles, role_of
 from tests.drive.conftest import FAKE, Terminal, Track, Turn, answer
 from tests.support import OURS

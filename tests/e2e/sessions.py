@@ -125,13 +125,13 @@ def store_of(project: Project, task: str = "default") -> TaskStore:
 
 
 def state_of(project: Project, task: str = "default") -> State:
-    return store_of(project, task).look().state
+    return store_of(project, task).read().state
 
 
 def history_of(project: Project, task: str = "default") -> list[dict[str, Any]]:
     """Return what `history --json` lists, oldest first."""
     store = store_of(project, task)
-    return list(collect_runs(store.lines(), task, lost=store.lost_runs(store.look().state)))
+    return list(collect_runs(store.lines(), task, lost=store.lost_runs(store.read().state)))
 
 
 def last_run(project: Project, task: str = "default") -> dict[str, Any]:
@@ -141,7 +141,7 @@ def last_run(project: Project, task: str = "default") -> dict[str, Any]:
 def buckets_of(project: Project) -> dict[str, str]:
     """Return every test of the last complete run with its bucket."""
     store = store_of(project)
-    latest = store.look().state.snapshots.latest
+    latest = store.read().state.snapshots.latest
     assert latest is not None, "there is a complete run"
     files = store.objects.load(latest.inventory)["files"]
     ids = [f"{path}::{name}" if name else path for path, file in files.items() for name in file["ids"]]

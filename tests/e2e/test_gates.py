@@ -12,8 +12,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phase_gate.claims.agent_output import read_claim_text
 from phase_gate.claims.blocks import Block, read_blocks
-from phase_gate.claims.text import read_claim_text
 from phase_gate.errors import PhaseGateError
 from phase_gate.report.text import BEGIN, END, block_fields, render_status_block
 from phase_gate.storage.signal_file import parse_signal

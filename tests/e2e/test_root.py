@@ -11,7 +11,7 @@ import pytest
 
 from phase_gate import bound
 from phase_gate.cli import main
-from phase_gate.storage.tree import names as walked_files
+from phase_gate.storage.tree import listing as walked_files
 from tests.e2e.sessions import last_run
 from tests.support import Project
 

@@ -229,7 +229,7 @@ def test_a_file_that_a_shard_itself_writes_is_its_output(suite: Project) -> None
     (suite.root / "tests" / "log.txt").write_text("as it was in the checkout", encoding="utf-8")
     assert gate("ci", "combine", "--exit-signal", "red").code == 0
     store = RealProject.find(suite.root, environment={}).store("")
-    frozen = store.objects.load_frozen(store.look().state.freeze.current)
+    frozen = store.objects.load_frozen(store.read().state.freeze.current)
     assert frozen is not None
     assert frozen.support.keys() == {"tests/used.txt"}
 

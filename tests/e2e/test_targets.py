@@ -25,7 +25,7 @@ def numbers(project: Project, *names: str) -> list[object]:
 
 def targets(project: Project) -> list[str]:
     store = store_of(project)
-    stored = store.look().state.aim.targets
+    stored = store.read().state.aim.targets
     assert stored is not None
     found: list[str] = store.objects.load(stored)
     return found

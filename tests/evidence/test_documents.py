@@ -10,7 +10,7 @@ from typing import Self
 import pytest
 
 from phase_gate.evidence.documents import PROVIDER
-from phase_gate.evidence.documents.measuring import NO_PARSER
+from phase_gate.evidence.documents.document_metrics import NO_PARSER
 from phase_gate.gate.measured import PROVIDED, Measured
 from phase_gate.workflow.settings import DocumentRules
 from tests.evidence.folders import Folder
@@ -59,7 +59,7 @@ class Documents(Folder):
         self.remember("documents", PROVIDER)
         return self
 
-    def look(self, *names: str) -> Measured:
+    def read(self, *names: str) -> Measured:
         return self.measure(PROVIDER, *names)
 
 
@@ -81,7 +81,7 @@ def found(measured: Measured, slug: str) -> list[tuple[str, int | None, str]]:
 
 @pytest.mark.processes
 def test_three_documents_a_decision_and_a_diagram(folder: Documents) -> None:
-    measured = folder.begin().write(GOOD).look()
+    measured = folder.begin().write(GOOD).read()
     assert measured.metrics == {
         "docs_generated": 3,
         "diagrams_total": 1,
@@ -114,7 +114,7 @@ def test_three_documents_a_decision_and_a_diagram(folder: Documents) -> None:
 )
 def test_which_files_are_documents(plain: Documents, path: str, counts: bool) -> None:
     plain.begin().write({path: f"{PROSE}\n"})
-    assert plain.look("docs_generated").metrics == {"docs_generated": int(counts)}
+    assert plain.read("docs_generated").metrics == {"docs_generated": int(counts)}
 
 
 def test_the_project_says_which_files_are_documents(plain: Documents) -> None:
@@ -122,13 +122,13 @@ def test_the_project_says_which_files_are_documents(plain: Documents) -> None:
     plain.begin()
     plain.write({"manual/a.txt": "one two three", "manual/old/b.txt": "one two four", "README.md": f"{PROSE}\n"})
     plain.write({"manual/image.png": b"PNG one two five\0\0", "manual/large.txt": b"x y z " * 1_000_000})
-    assert plain.look("docs_generated").told == {"docs_generated": "documents that count: manual/a.txt"}
+    assert plain.read("docs_generated").told == {"docs_generated": "documents that count: manual/a.txt"}
 
 
 def test_rules_that_changed_since_the_cycle_began_hold_from_the_next_one_on(plain: Documents) -> None:
     plain.begin()
     plain.set(documents=DocumentRules(minimum_words=1))
-    measured = plain.write({"a.md": "# A\n\nNo.\n"}).look("docs_generated")
+    measured = plain.write({"a.md": "# A\n\nNo.\n"}).read("docs_generated")
     assert measured.metrics == {"docs_generated": 0}
     assert measured.warnings == (
         "what counts as a document was changed in the settings: that applies from the next cycle on",
@@ -136,7 +136,7 @@ def test_rules_that_changed_since_the_cycle_began_hold_from_the_next_one_on(plai
 
 
 def test_without_a_memory_it_is_unknown_and_says_what_to_do(plain: Documents) -> None:
-    measured = plain.write(GOOD).look()
+    measured = plain.write(GOOD).read()
     assert sorted(measured.metrics) == ["diagrams_total", "diagrams_valid", "has_adr", "has_c4_diagrams"]
     assert measured.warnings == ("docs_generated is unknown: the documents are noted when the next cycle begins",)
 
@@ -152,7 +152,7 @@ def test_a_near_miss_is_named(plain: Documents) -> None:
             "docs/0001-state.md": DECISION,
         }
     )
-    measured = plain.look("has_adr")
+    measured = plain.read("has_adr")
     assert measured.metrics == {"has_adr": False}
     assert found(measured, "decision-incomplete") == [
         ("docs/adr/0001-state.md", None, "lacks a real status ({proposed | accepted})"),
@@ -164,7 +164,7 @@ def test_a_near_miss_is_named(plain: Documents) -> None:
 
 def test_a_broken_diagram_is_named_with_its_line(plain: Documents) -> None:
     plain.write({"docs/context.md": CONTEXT.replace('"uses")', '"uses"'), "flow.mmd": "flowchart TD\n A-->B[\n"})
-    measured = plain.look("diagrams_total", "diagrams_valid", "has_c4_diagrams")
+    measured = plain.read("diagrams_total", "diagrams_valid", "has_c4_diagrams")
     assert measured.metrics == {"diagrams_total": 2, "diagrams_valid": 0, "has_c4_diagrams": False}
     assert found(measured, "diagram-broken") == [
         (
@@ -186,7 +186,7 @@ def test_diagrams_of_all_languages_are_counted(plain: Documents, monkeypatch: py
             "c.puml": "@startuml\nA -> B\n@enduml\n",
         }
     )
-    measured = plain.look("diagrams_total", "diagrams_valid", "has_c4_diagrams")
+    measured = plain.read("diagrams_total", "diagrams_valid", "has_c4_diagrams")
     # Nobody can tell about the third one.
     assert measured.metrics == {"diagrams_total": 3, "has_c4_diagrams": True}
     assert measured.warnings == (
@@ -200,7 +200,7 @@ def test_diagrams_of_all_languages_are_counted(plain: Documents, monkeypatch: py
 
 def test_without_a_parser_of_markdown_it_is_unknown(plain: Documents, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "markdown_it", None)
-    measured = plain.begin().write(GOOD).look()
+    measured = plain.begin().write(GOOD).read()
     assert measured.metrics == {}
     assert measured.warnings == (f"the documents are unknown: {NO_PARSER}",)
     assert "pytest-phase-gate[documents]" in NO_PARSER

@@ -46,11 +46,11 @@ class Code(Folder):
         self.remember("quality", quality.PROVIDER)
         return self
 
-    def look(self) -> Measured:
+    def read(self) -> Measured:
         return self.measure(quality.PROVIDER)
 
     def places(self) -> list[str]:
-        return [f"{each.place} {each.detail}" for each in self.look().findings if each.slug == "could-improve"]
+        return [f"{each.place} {each.detail}" for each in self.read().findings if each.slug == "could-improve"]
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def any_folder(request: pytest.FixtureRequest, tmp_path: Path) -> Code:
 
 
 def test_a_small_clean_project_has_nothing_left(any_folder: Code) -> None:
-    measured = any_folder.write(calc=CLEAN).begin_cycle().begin_phase().look()
+    measured = any_folder.write(calc=CLEAN).begin_cycle().begin_phase().read()
     assert measured.metrics == {
         "quality_before": 0,
         "quality_after": 0,
@@ -80,7 +80,7 @@ def test_a_small_clean_project_has_nothing_left(any_folder: Code) -> None:
 
 def test_an_untidy_one_is_told_where(any_folder: Code) -> None:
     any_folder.write(shop=f"{UNTIDY}\n\n{TANGLED}").begin_cycle().begin_phase()
-    measured = any_folder.look()
+    measured = any_folder.read()
     assert any_folder.places() == [
         "shop.py:1 F401 `os` imported but unused",
         "shop.py:13 C901 `tangled` is too complex (12 > 10)",
@@ -92,7 +92,7 @@ def test_an_untidy_one_is_told_where(any_folder: Code) -> None:
 def test_better_code_is_better_quality(any_folder: Code) -> None:
     any_folder.write(shop=UNTIDY).begin_cycle().begin_phase()
     any_folder.write(shop="def sign(x):\n    return (x > 0) - (x < 0)\n")
-    measured = any_folder.look()
+    measured = any_folder.read()
     assert (measured.metrics["quality_before"], measured.metrics["quality_after"]) == (-1, 0)
     assert measured.metrics["quality_delta"] == 1
     (table,) = measured.tables
@@ -121,7 +121,7 @@ def test_what_is_looked_at(folder: Code, path: str, is_looked_at: bool) -> None:
 
 def test_a_legacy_project_is_asked_about_the_code_of_its_cycle(folder: Code) -> None:
     folder.write(old=UNTIDY).begin_cycle().write(new=CLEAN).begin_phase()
-    measured = folder.look()
+    measured = folder.read()
     assert measured.metrics["no_more_improvements_identified"] is True
     assert measured.metrics["quality_after"] == -1
     assert [row[0] for row in measured.tables[0].rows] == ["new.py", "all 2 files"]
@@ -148,7 +148,7 @@ def test_a_legacy_project_is_asked_about_the_code_of_its_cycle(folder: Code) -> 
 def test_what_makes_nothing_better(folder: Code, cheat: Callable[[Code], object]) -> None:
     folder.write(shop=UNTIDY, calc=CLEAN).write({"tests/helper.py": "", "docs/conf.py": ""}).begin_cycle().begin_phase()
     cheat(folder)
-    measured = folder.look()
+    measured = folder.read()
     assert measured.metrics["quality_delta"] == 0
     assert measured.metrics.get("no_more_improvements_identified") is not True
 
@@ -162,10 +162,10 @@ def test_what_makes_nothing_better(folder: Code, cheat: Callable[[Code], object]
 )
 def test_rules_of_ruff_that_change_in_the_middle_make_it_unknown(folder: Code, name: str, text: str) -> None:
     folder.write(shop=UNTIDY).begin_cycle().begin_phase().write({name: text})
-    measured = folder.look()
+    measured = folder.read()
     assert measured.metrics == {}
     assert f"ruff's settings in {name} changed since the phase began" in measured.warnings[0]
-    assert folder.begin_phase().look().metrics["quality_delta"] == 0
+    assert folder.begin_phase().read().metrics["quality_delta"] == 0
 
 
 def test_a_projects_own_rules_are_its_rules(folder: Code) -> None:
@@ -189,7 +189,7 @@ def test_rules_about_reading_are_looked_for_in_every_project(folder: Code) -> No
 def test_a_file_that_can_not_be_read_is_named_and_takes_nothing_with_it(folder: Code) -> None:
     folder.write(shop=UNTIDY, broken="def f(:\n    pass\n", calc=CLEAN)
     (folder.root / "latin.py").write_bytes("name = 'Löwe'\n".encode("latin-1"))
-    measured = folder.begin_phase().look()
+    measured = folder.begin_phase().read()
     assert measured.metrics["improvements_found"] == 1
     assert measured.warnings == (
         "quality is unknown for broken.py (line 1: expected a parameter or the end of the parameter list), "
@@ -199,7 +199,7 @@ def test_a_file_that_can_not_be_read_is_named_and_takes_nothing_with_it(folder: 
 
 def test_nothing_was_measured_when_the_phase_began(folder: Code) -> None:
     folder.wanted = frozenset({"quality_delta"})
-    measured = folder.write(calc=CLEAN).look()
+    measured = folder.write(calc=CLEAN).read()
     assert "quality_delta" not in measured.metrics
     assert measured.warnings[0].startswith("quality_delta is unknown: nothing was measured when the phase began; ")
 
@@ -216,19 +216,19 @@ def without_ruff(quality_extra: None, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_ruff_everything_is_unknown_and_no_user_is_told(folder: Code) -> None:
     folder.write(calc=CLEAN).begin_cycle().begin_phase()
     assert folder.memory == {"sources": None, "quality": None}
-    assert folder.look() == Measured()
+    assert folder.read() == Measured()
 
 
 @pytest.mark.usefixtures("without_ruff")
 def test_a_user_whose_rules_ask_by_name_is_told_what_to_install(folder: Code) -> None:
     folder.wanted = frozenset({"quality_delta", "no_more_improvements_identified", "tests_failing"})
-    assert folder.write(calc=CLEAN).look().warnings == (
+    assert folder.write(calc=CLEAN).read().warnings == (
         "quality_delta is unknown: ruff is not installed; pip install 'pytest-phase-gate[quality]'",
     )
 
 
 def test_it_can_be_switched_off(folder: Code) -> None:
     folder.set(quality=QualitySettings(enabled=False))
-    assert folder.write(calc=UNTIDY).begin_phase().look() == Measured()
+    assert folder.write(calc=UNTIDY).begin_phase().read() == Measured()
     folder.wanted = frozenset({"improvements_found"})
-    assert "evidence.quality.enabled is false" in folder.look().warnings[0]
+    assert "evidence.quality.enabled is false" in folder.read().warnings[0]

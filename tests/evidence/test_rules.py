@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.evidence.documents.library import Seen, read_markdown, see
-from phase_gate.evidence.documents.rules import (
+from phase_gate.evidence.documents.completeness import (
     find_changed,
     find_fault,
     find_missing,
@@ -13,6 +12,7 @@ from phase_gate.evidence.documents.rules import (
     is_left_over,
     is_numbered,
 )
+from phase_gate.evidence.documents.library import Seen, read_markdown, see
 
 #: More than twenty different words.
 PROSE = (

@@ -52,7 +52,7 @@ def _picture(store: TaskStore, state: State, *, with_signal: bool = True) -> str
 def take_picture(store: TaskStore) -> str:
     """Return what the real reader makes of the task."""
     try:
-        opened = store.look()
+        opened = store.read()
         store.check_objects(opened.state)
     except TamperedError:
         return DAMAGED
@@ -109,7 +109,7 @@ class Sweeper:
         self.project.restore()
         store = self.project.store
         old = take_picture(store)
-        serial = 0 if old == DAMAGED else store.look().serial
+        serial = 0 if old == DAMAGED else store.read().serial
         ended = self._operate(Plan())
         assert ended.code == operation.code, ended.text
         self.calls = ended.calls
@@ -213,7 +213,7 @@ def assert_streak_has_evidence(store: TaskStore) -> None:
                 runs += 1
             elif data["green"] == Green.NOT_GREEN or data["kind"] == Kind.EMPTY:
                 runs = 0
-    assert store.look().state.streak.count <= runs
+    assert store.read().state.streak.count <= runs
 
 
 def assert_life_goes_on(project: Project, *, is_damaged: bool = False) -> None:
@@ -224,17 +224,17 @@ def assert_life_goes_on(project: Project, *, is_damaged: bool = False) -> None:
     else:
         assert_chain_holds(project)
         assert_streak_has_evidence(store)
-        state = store.look().state
+        state = store.read().state
         is_lost = bool(state.open_runs)
         assert store.lost_runs(state) == tuple(run.id for run in state.open_runs), "a dead run holds its lock"
     if is_lost:
         checked = project.run(GATE, "check")
         assert (checked.code, "began and never ended" in checked.flat) == (10, True), checked.text
-    before = store.look().serial
+    before = store.read().serial
     following = project.run(*PYTEST, "--phase=auto")
     assert following.code in (0, 10), following.text
     assert SUMMARY.search(following.out), following.text
-    after = store.look()
+    after = store.read()
     assert after.serial > before
     assert not after.state.open_runs
     assert ("was lost: it never ended" in following.flat) == is_lost, following.text

@@ -120,7 +120,7 @@ class LeavingProject(Project):
             assert not has_crashed(gated), gated.text
             assert plain(gated.out).startswith(plain(bare.out)), f"{bare.out}\nis not the beginning of\n{gated.out}"
             assert self.ended_runs == 2 or "nothing recorded, the gate is closed" in gated.flat, gated.text
-        self.store.check_objects(self.store.look().state)
+        self.store.check_objects(self.store.read().state)
         assert_life_goes_on(self)
         return gated
 

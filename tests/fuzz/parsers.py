@@ -13,30 +13,30 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from phase_gate.agents.agent import load_agent, read_stop, read_tool, recognise
+from phase_gate.agents.agent_table import load_agent, read_stop, read_tool, recognise
 from phase_gate.agents.install import install_hooks
 from phase_gate.agents.tools import find_file_writes, find_shell_paths
+from phase_gate.claims.agent_output import read_claim_text, read_transcript, sentences
 from phase_gate.claims.blocks import read_blocks
 from phase_gate.claims.confidence import find_patterns, plan_is_ticked
-from phase_gate.claims.text import read_claim_text, read_transcript, sentences
 from phase_gate.codec import from_json, to_json
 from phase_gate.config.configuration import load_configuration, parse_configuration
-from phase_gate.config.criteria import read_criteria
-from phase_gate.config.files import apply_overlay, load_shipped_guards, load_shipped_workflow
-from phase_gate.config.workflow import parse_guards, parse_workflow
+from phase_gate.config.criteria_files import read_criteria
+from phase_gate.config.rule_files import apply_overlay, load_shipped_guards, load_shipped_workflow
+from phase_gate.config.workflow_parser import parse_guards, parse_workflow
 from phase_gate.errors import NotAllowedError, PhaseGateError
+from phase_gate.evidence.documents.completeness import find_fault, find_missing
 from phase_gate.evidence.documents.diagrams import Diagram, check_mermaid, find_in_file, find_on_page, is_c4, is_empty
 from phase_gate.evidence.documents.library import read_markdown
-from phase_gate.evidence.documents.rules import find_fault, find_missing
 from phase_gate.gate.failures import blank
 from phase_gate.gate.overrides import is_excuse
-from phase_gate.names import find_name_fault, name_key
+from phase_gate.identities import find_name_fault, name_key
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.tasks.handins import parse_vote, read_executor_result, read_verdict
 from phase_gate.tasks.lint import lint_command, lint_done
-from phase_gate.tasks.model import TaskSpec
 from phase_gate.tasks.task_files import parse_tasks
-from phase_gate.tasks.weighing import count_tests_said, first_failures
+from phase_gate.tasks.verify_evaluation import count_tests_said, first_failures
+from phase_gate.tasks.work import TaskSpec
 from phase_gate.visible import find_unseen, show_text
 from phase_gate.workflow.conditions import parse_condition
 from phase_gate.workflow.model import Overlay

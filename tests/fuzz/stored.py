@@ -60,7 +60,7 @@ EVENTS: list[tuple[str, dict[str, Any]]] = [
 
 def _look(folder: Path) -> None:
     store = TaskStore(folder, task="default")
-    opened = store.look()
+    opened = store.read()
     list(store.lines())
     store.lost_runs(opened.state)
     store.check_objects(opened.state)

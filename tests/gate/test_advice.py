@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from phase_gate.config.files import load_shipped_workflow
+from phase_gate.config.rule_files import load_shipped_workflow
 from phase_gate.gate import verdict
 from phase_gate.gate.breaker import Breaker, Status
 from phase_gate.gate.judging import Case, evaluate, with_breaker
@@ -14,8 +14,8 @@ from phase_gate.gate.measured import ALREADY_PASSING, Measured, cap_findings, na
 from phase_gate.gate.signals import Answer, Reading
 from phase_gate.gate.state import NEW_STATE
 from phase_gate.gate.verdict import Evaluation, Verdict, show_next, show_verdict
-from phase_gate.tasks.judging import advise_task
-from phase_gate.tasks.model import FailureType
+from phase_gate.tasks.verify_verdict import advise_task
+from phase_gate.tasks.work import FailureType
 from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow
 from tests.tasks import support as verify

@@ -34,8 +34,8 @@ from phase_gate.gate.state import (
     state_from_json,
     state_to_json,
 )
-from phase_gate.proof.model import Proof
-from phase_gate.tasks.model import FailureType
+from phase_gate.proof.verdicts import Proof
+from phase_gate.tasks.work import FailureType
 from phase_gate.values import as_dict, replace
 from tests.gate.verdicts import verdict
 from tests.report.history import History

@@ -26,7 +26,7 @@ from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
-from phase_gate.config.files import load_shipped_guards
+from phase_gate.config.rule_files import load_shipped_guards
 from tests.integrity.stage import EXPERIMENTS, LIMIT, NOT_TRIED, OPENS, STREAK, Played, Stage
 from tests.scenarios import CLAUSES, EXPERIMENT, Scenario, load_scenarios, with_workers
 from tests.warm import WITH_PROOF

@@ -16,7 +16,7 @@ from bench.honesty.command import environment_here
 from bench.honesty.gates.phase_gate import PhaseGate
 from bench.honesty.place import Place
 from bench.honesty.play import take_step
-from phase_gate.proof.model import MEANINGS
+from phase_gate.proof.verdicts import MEANINGS
 from phase_gate.values import Value
 from phase_gate.workflow.settings import FILE_NAME
 from tests.integrity import without

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from phase_gate.proof import sandbox as sandboxes
-from phase_gate.proof.running import run_in_sandbox
 from phase_gate.proof.sandbox import Kind, Limits, NoSandboxError, Sandbox
+from phase_gate.proof.sandbox_runs import run_in_sandbox
 
 
 @pytest.fixture(params=["mounted", "copied"])

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from phase_gate.proof.experiment import make_proof
-from phase_gate.proof.model import Proof
 from phase_gate.proof.trial import Trial
+from phase_gate.proof.verdicts import Proof
 from phase_gate.storage.snapshots import take_snapshot
 from phase_gate.storage.tree.fingerprint import take_tree
 

@@ -10,8 +10,8 @@ import pytest
 
 from phase_gate.errors import NotAllowedError
 from phase_gate.proof.base import Change, find_change, prove_change
-from phase_gate.proof.model import Proof
-from phase_gate.proof.show import tell_proof
+from phase_gate.proof.proof_text import tell_proof
+from phase_gate.proof.verdicts import Proof
 from phase_gate.storage.tree.commits import find_commit
 from phase_gate.storage.tree.fingerprint import take_tree
 from phase_gate.values import Value

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.proof import negative, running
+from phase_gate.proof import negative, sandbox_runs
 from phase_gate.proof.experiment import judge_target
-from phase_gate.proof.model import TargetProof, Verdict
-from phase_gate.proof.running import Report, SandboxRun, SandboxTest
+from phase_gate.proof.sandbox_runs import Report, SandboxRun, SandboxTest
+from phase_gate.proof.verdicts import TargetProof, Verdict
 from phase_gate.values import replace
 from tests.proof.stories import ADD, TEST_ADD, WRONG, prove, verdicts
 
@@ -159,7 +159,7 @@ def test_a_flaky_target_is_unknown(tmp_path: Path) -> None:
 
 
 def test_a_proof_has_a_number_of_runs_and_no_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "MOST_STARTS", 2)
+    monkeypatch.setattr(sandbox_runs, "MOST_STARTS", 2)
     proof = prove(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD})
     assert (verdicts(proof), proof.starts) == ({"test_add": "proven"}, 2)
     assert proof.functions[0].left_out == "it could not be tried"

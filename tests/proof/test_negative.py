@@ -14,7 +14,7 @@ import pytest
 from phase_gate.proof.inside import sentinel
 from phase_gate.proof.inside.sentinel import FALSE, TRUE, Nothing
 from phase_gate.proof.negative import empty
-from phase_gate.proof.running import SENTINEL
+from phase_gate.proof.sandbox_runs import SENTINEL
 from tests.proof.stories import prove
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(6)]

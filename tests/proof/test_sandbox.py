@@ -17,8 +17,8 @@ import pytest
 from phase_gate.proof import namespace
 from phase_gate.proof import sandbox as sandboxes
 from phase_gate.proof.experiment import make_proof
-from phase_gate.proof.running import run_in_sandbox
 from phase_gate.proof.sandbox import Kind, Limits, Sandbox
+from phase_gate.proof.sandbox_runs import run_in_sandbox
 from tests.conftest import ROOT
 from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts, write
 

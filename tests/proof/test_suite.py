@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from phase_gate.proof.proof_text import tell_suite
 from phase_gate.proof.sandbox import Kind
-from phase_gate.proof.show import tell_suite
 from phase_gate.proof.unfailing import prove_suite
 from tests.proof.stories import write
 from tests.support import Project

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from phase_gate.gate.inventory import bare_id
-from phase_gate.proof.running import Laboratory, Report, SandboxRun, SandboxTest
 from phase_gate.proof.sandbox import Limits, Sandbox
+from phase_gate.proof.sandbox_runs import Laboratory, Report, SandboxRun, SandboxTest
 from phase_gate.proof.unfailing import AlteredProof, try_altered
 from phase_gate.values import replace
 from tests.proof.stories import ADD, WRONG, prove, verdicts

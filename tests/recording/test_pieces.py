@@ -11,7 +11,7 @@ import pytest
 from phase_gate.gate.freeze import Parts
 from phase_gate.recording import items
 from phase_gate.recording.ownership import Ownership
-from phase_gate.recording.settings import local_plugins
+from phase_gate.recording.run_settings import local_plugins
 from tests.support import Project
 
 TESTING = """\
@@ -59,7 +59,7 @@ def test_a_fault_of_ours_is_said_and_the_tests_run(shop: Project) -> None:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("odd objects")
 
-    shop.environment.setattr(items._Look, "look", fail)
+    shop.environment.setattr(items._Look, "read", fail)
     ran = shop.run("--phase=red")
     assert ran.has("2 failed", "nothing recorded", "could not be looked at: RuntimeError: odd objects")
     assert ran.code == 11
@@ -162,7 +162,7 @@ def test_what_pytest_has_resolved(project: Project) -> None:
 
     class Looks:
         def pytest_collection_finish(self, session: pytest.Session) -> None:
-            found.append(items.look_at_parts(session, Ownership(project.root)))
+            found.append(items.find_support_code(session, Ownership(project.root)))
 
     project.pytester.inline_run("-p", "no:cacheprovider", "--collect-only", plugins=[Looks()])
     assert found[0] == Parts(

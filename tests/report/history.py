@@ -14,6 +14,7 @@ from phase_gate.gate.breaker import reset
 from phase_gate.gate.events import apply
 from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.freeze import frozen_from_json
+from phase_gate.gate.freshness import assess
 from phase_gate.gate.inventory import Inventory, TestFile, inventory_to_json, split_id
 from phase_gate.gate.judging import judgement_events
 from phase_gate.gate.measured import Finding, Measured, Table
@@ -23,10 +24,9 @@ from phase_gate.gate.overrides import override_record
 from phase_gate.gate.record import Audit, Criteria, Document, Links, RunRecord, Sources
 from phase_gate.gate.run_end import judge_run
 from phase_gate.gate.signals import ABSENT, Answer, Reading
-from phase_gate.gate.standing import assess
 from phase_gate.gate.state import NEW_STATE, Event, ProofRecord, Snapshot, State
 from phase_gate.gate.verdict import Evaluation
-from phase_gate.proof.model import Proof
+from phase_gate.proof.verdicts import Proof
 from phase_gate.report.story import LedgerCheck, Story
 from phase_gate.report.story_builder import StoryBuilder
 from phase_gate.values import replace

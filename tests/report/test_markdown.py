@@ -14,7 +14,7 @@ from phase_gate.report.story import LedgerCheck, Story
 from phase_gate.values import replace
 from tests.report.history import History
 from tests.report.samples import build_hostile, build_long, build_sample
-from tests.report.test_ci import ABSENT, document, finding
+from tests.report.test_ci_files import ABSENT, document, finding
 
 MORE: dict[str, Any] = {"root": "project", "overrides": [], "warnings": [], "notes": []}
 

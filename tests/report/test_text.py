@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from phase_gate.codec import spell_out
-from phase_gate.proof.model import FunctionProof, Proof, TargetProof
+from phase_gate.proof.verdicts import FunctionProof, Proof, TargetProof
 from phase_gate.report.text import describe_proof, proof_section, sparkline
 
 

@@ -13,7 +13,7 @@ from phase_gate.source.checks import (
     find_function,
     has_check,
 )
-from phase_gate.source.names import FunctionNode
+from phase_gate.source.syntax_names import FunctionNode
 from phase_gate.source.tests import parse_source
 
 

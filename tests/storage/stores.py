@@ -84,7 +84,7 @@ def fact(name: str) -> Event:
 
 
 def facts(store: TaskStore) -> list[str]:
-    return [each.name for each in store.look().state.facts]
+    return [each.name for each in store.read().state.facts]
 
 
 def lines_of(store: TaskStore) -> list[bytes]:
@@ -176,7 +176,7 @@ def assert_intact(store: TaskStore) -> int:
     state, number = NEW_STATE, 0
     for line in store.lines():
         state, number = apply(state, line.event), line.seq
-    opened = store.look()
+    opened = store.read()
     assert (opened.serial, opened.state, opened.unfinished) == (number, state, b"")
     assert json.loads(store.state_file.read_bytes()) == opened.shown()
     leftovers = [path.name for path in store.folder.rglob("*") if path.suffix in (".tmp", ".holder")]

@@ -151,7 +151,7 @@ def test_what_can_not_be_looked_at_is_not_taken_for_absent(
     else:
         monkeypatch.setattr(FileSystem, method, fail)
     with pytest.raises(StorageError, match="could not be read or written: Input/output error"):
-        store.look()
+        store.read()
 
 
 @pytest.mark.parametrize("call", ["open", "write", "fsync", "replace"])

@@ -48,7 +48,7 @@ def assert_refused(store: TaskStore, problem: str, error: type[PhaseGateError]) 
     """Looking, reading and writing all refuse, say how to go on, and change no byte."""
     before = contents(store.folder)
     with pytest.raises(error) as looked:
-        store.look()
+        store.read()
     with pytest.raises(error):
         list(store.lines())
     with pytest.raises(error), store.transaction() as change:

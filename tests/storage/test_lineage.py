@@ -93,7 +93,7 @@ def test_a_ledger_from_elsewhere_is_refused_in_mid_cycle(
     before = contents(folder)
     store = user.store(folder)
     with pytest.raises(ForeignStateError) as looked:
-        store.look()
+        store.read()
     with pytest.raises(ForeignStateError), store.transaction() as change:
         change.record(fact("lost"))
     with pytest.raises(ForeignStateError):
@@ -118,13 +118,13 @@ def test_where_nothing_is_remembered_only_the_task_s_name_is_compared(folder: Pa
     assert facts(runner.store(folder)) == ["a", "b", "c", "d"]
     put_in_another_task(runner, folder)
     with pytest.raises(ForeignStateError):
-        runner.store(folder).look()
+        runner.store(folder).read()
 
 
 def test_a_name_in_a_file_can_not_write_on_the_terminal(user: User, folder: Path) -> None:
     begin(user.store(folder, task="\x1b[2J" + "x" * 1000))
     with pytest.raises(ForeignStateError) as caught:
-        user.store(folder).look()
+        user.store(folder).read()
     assert "\x1b" not in str(caught.value)
     assert len(str(caught.value)) < 500
 
@@ -166,7 +166,7 @@ def test_twin_another_ledger_between_cycles(user: User, folder: Path, happens: C
     happens(user, folder)
     store = declare(user.store(folder), "mine")
     assert facts(store)[-1] == "mine"
-    assert not store.look().state.vanished
+    assert not store.read().state.vanished
 
 
 # --- a folder that vanished in mid-cycle: it may begin anew, and that is not forgotten until a cycle has ended
@@ -196,7 +196,7 @@ def take_back(store: TaskStore) -> None:
     with enter_green(store).transaction() as change:
         change.record(Event(kind="run-started", data={"run": "run", "phase": "GREEN", "tree": "", "rules": None}))
         change.record(Event(kind="run-ended", data={"run": "run", "kind": "void", "before": before}))
-    assert store.look().state.phase is None
+    assert store.read().state.phase is None
 
 
 def take_baseline(store: TaskStore) -> None:
@@ -226,15 +226,15 @@ def test_a_folder_that_vanished_in_mid_cycle_is_not_forgotten(
     shutil.rmtree(folder)
     first(user.store(folder))
     store = enter_green(user.store(folder))
-    assert store.look().state.vanished
-    assert not enter_green(User(None).store(folder.with_name("new"))).look().state.vanished
+    assert store.read().state.vanished
+    assert not enter_green(User(None).store(folder.with_name("new"))).read().state.vanished
 
 
 def test_twin_a_folder_without_a_red_may_go(user: User, folder: Path) -> None:
     """After one trial, say: nothing that was seen is lost."""
     begin(user.store(folder))
     shutil.rmtree(folder)
-    assert not enter_green(user.store(folder)).look().state.vanished
+    assert not enter_green(user.store(folder)).read().state.vanished
 
 
 def test_twin_after_a_whole_cycle_it_is_past(user: User, folder: Path) -> None:
@@ -242,7 +242,7 @@ def test_twin_after_a_whole_cycle_it_is_past(user: User, folder: Path) -> None:
     shutil.rmtree(folder)
     end_cycle(enter_green(user.store(folder)))
     shutil.rmtree(folder)
-    assert not enter_green(user.store(folder)).look().state.vanished
+    assert not enter_green(user.store(folder)).read().state.vanished
 
 
 def test_a_repair_that_cuts_the_open_cycle_off_asks_for_red_again(user: User, folder: Path) -> None:
@@ -253,7 +253,7 @@ def test_a_repair_that_cuts_the_open_cycle_off_asks_for_red_again(user: User, fo
         change.record(Event(kind="phase-exited", data={"next": "GREEN", "freezes": True}))
     overwrite(store.ledger_file, b'"freezes":true', b'"freezes":fals')
     repair(store)
-    state = store.look().state
+    state = store.read().state
     assert (state.phase, state.vanished, state.freeze.red_exited) == ("DONE", True, False)
 
 
@@ -272,7 +272,7 @@ def test_a_memory_that_can_not_be_changed_is_said_and_not_got_stuck_in(
     monkeypatch.setattr("phase_gate.storage.rollback_guard.write_atomically", refuse)
     with pytest.raises(StorageError, match="the home is read-only"):
         begin(user.store(folder))
-    assert not user.store(folder).look().exists
+    assert not user.store(folder).read().exists
     monkeypatch.undo()
     assert facts(declare(begin(user.store(folder)), "one")) == ["one"]
 
@@ -296,4 +296,4 @@ class BeginsAnewMeanwhile(RollbackGuard):
 
 def test_a_beginning_between_recalling_and_opening_is_no_exchange(user: User, folder: Path) -> None:
     begin(user.store(folder))
-    assert open_store(folder, guard=BeginsAnewMeanwhile(user, folder)).look().serial == 3
+    assert open_store(folder, guard=BeginsAnewMeanwhile(user, folder)).read().serial == 3

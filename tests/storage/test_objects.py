@@ -120,7 +120,7 @@ def test_object_that_only_earlier_cycles_name_goes_after_a_time(tmp_path: Path) 
     assert fresh.may_lack(old)
     assert fresh.objects.has(young)
     assert not fresh.may_lack(young)
-    assert len(list(fresh.lines())) == fresh.look().serial
+    assert len(list(fresh.lines())) == fresh.read().serial
 
 
 def test_object_that_the_state_leads_to_stays_however_old_it_is(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_a_home_that_can_not_be_written_is_no_reason_to_fail(folder: Path, home:
 def test_a_damaged_memory_is_no_guard(folder: Path, home: Path, content: str) -> None:
     store = begin(remembering(folder, home))
     (kept,) = (home / "phase-gate").iterdir()
-    kept.write_text(content.replace("LINEAGE", store.look().lineage), encoding="utf-8")
+    kept.write_text(content.replace("LINEAGE", store.read().lineage), encoding="utf-8")
     assert facts(declare(store, "one")) == ["one"]
 
 
@@ -129,7 +129,7 @@ def test_a_history_that_is_not_the_one_seen_is_refused(
     before = contents(folder)
     store = remembering(folder, home)
     with pytest.raises(RollbackError) as caught:
-        store.look()
+        store.read()
     with pytest.raises(RollbackError):
         declare(store, "lost")
     assert caught.value.problem == f"the state folder is older than it was before: {problem}"
@@ -144,7 +144,7 @@ def test_what_is_refused_can_be_accepted(folder: Path, home: Path, happens: Call
     store = remembering(folder, home)
     with store.transaction(accept_rollback=True) as change:
         change.record(Event(kind="rollback-accepted", data={}))
-    assert declare(store, "new").look().state.facts[-1].name == "new"
+    assert declare(store, "new").read().state.facts[-1].name == "new"
 
 
 def test_somebody_else_who_goes_on_from_what_was_seen_is_welcome(folder: Path, home: Path) -> None:
@@ -169,7 +169,7 @@ class WritesMeanwhile(RollbackGuard):
 def test_a_write_between_opening_and_remembering_is_no_rollback(folder: Path, home: Path) -> None:
     begin(remembering(folder, home))
     store = open_store(folder, guard=WritesMeanwhile(folder, home))
-    assert store.look().serial == 4
+    assert store.read().serial == 4
 
 
 # --- who may accept it
@@ -183,7 +183,7 @@ class Rolled:
         store = pass_once(begin(self.store()), "first")
         shutil.copytree(self.folder, root / "copy")
         pass_once(store, "second")
-        assert store.look().state.streak.count == 2
+        assert store.read().state.streak.count == 2
         shutil.rmtree(self.folder)
         (root / "copy").rename(self.folder)
 
@@ -209,7 +209,7 @@ def test_a_person_at_a_terminal_accepts_and_the_streak_starts_anew(rolled: Rolle
 
     code, document = rolled.audit("--accept-rollback", "--reason", "backup", "--by", "dev", terminal_is_there=True)
     assert (code, document) == (0, {"reason": "backup", "by": "dev", "serial": 5})
-    state = rolled.store().look().state
+    state = rolled.store().read().state
     assert (state.streak.count, state.measurement, state.trees.green) == (0, None, None)
     last = list(rolled.store().lines())[-1].event
     assert (last.kind, last.data["reason"], last.data["by"]) == ("rollback-accepted", "backup", "dev")
@@ -241,4 +241,4 @@ def test_nobody_else_accepts(
     assert problem in error["problem"]
     assert contents(rolled.folder) == before
     with pytest.raises(RollbackError):
-        rolled.store().look()
+        rolled.store().read()

@@ -49,7 +49,7 @@ def stored(store: TaskStore) -> dict[str, Any]:
 
 
 def test_nothing_is_there_before_the_first_write(tmp_path: Path) -> None:
-    opened = open_store(tmp_path / "state").look()
+    opened = open_store(tmp_path / "state").read()
     assert (opened.exists, opened.serial, opened.state.phase) == (False, 0, None)
     assert os.listdir(tmp_path) == []
 
@@ -57,18 +57,18 @@ def test_nothing_is_there_before_the_first_write(tmp_path: Path) -> None:
 def test_a_transaction_writes_events_and_state(tmp_path: Path) -> None:
     store = begin(open_store(tmp_path / "state"))
     assert [line.event.kind for line in store.lines()] == ["created", "cycle-began", "phase-entered"]
-    opened = store.look()
+    opened = store.read()
     assert (opened.serial, opened.state.phase, opened.state.cycle) == (3, "RED", 1)
     assert stored(store) == opened.shown()
     assert json.loads(store.checkpoint_file.read_bytes())["state"] == state_to_json(opened.state)
 
 
 def test_the_lineage_is_random_and_stays(store: TaskStore, tmp_path: Path) -> None:
-    lineage = store.look().lineage
+    lineage = store.read().lineage
     declare(store, "four")
-    assert store.look().lineage == stored(store)["lineage"] == lineage
+    assert store.read().lineage == stored(store)["lineage"] == lineage
     assert len(lineage) == 32
-    assert begin(open_store(tmp_path / "other")).look().lineage != lineage
+    assert begin(open_store(tmp_path / "other")).read().lineage != lineage
 
 
 def test_the_ignore_file_of_all_tasks_comes_before_anything_else(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_an_exception_writes_nothing(tmp_path: Path, exists: bool) -> None:
     with pytest.raises(RuntimeError, match="stop"):
         record_and_fail()
     assert contents(tmp_path) == before
-    assert store.look().exists is exists
+    assert store.read().exists is exists
 
 
 @pytest.mark.parametrize("exists", [False, True], ids=["no-task-yet", "a-task"])
@@ -110,7 +110,7 @@ def test_a_transaction_without_events_writes_nothing(tmp_path: Path, exists: boo
 
 def test_looking_writes_nothing(store: TaskStore) -> None:
     before = {path: path.stat().st_mtime_ns for path in store.folder.rglob("*")}
-    store.look()
+    store.read()
     list(store.lines())
     assert {path: path.stat().st_mtime_ns for path in store.folder.rglob("*")} == before
 
@@ -124,13 +124,13 @@ def test_a_state_that_lags_is_made_up_for_by_replay(tmp_path: Path, behind: int)
     declare(store, *(["old"] if behind else []))
     kept = store.state_file.read_bytes()
     declare(store, *[f"new-{number}" for number in range(behind)])
-    expected = store.look().state
+    expected = store.read().state
     store.state_file.unlink()
     if behind:
         store.state_file.write_bytes(kept)
-    assert store.look().state == expected
+    assert store.read().state == expected
     declare(store, "next")
-    assert stored(store) == store.look().shown()
+    assert stored(store) == store.read().shown()
     assert facts(store)[-1] == "next"
 
 
@@ -167,7 +167,7 @@ def test_an_unfinished_end_is_cut_off_and_kept_aside(store: TaskStore, tail: Cal
     store.ledger_file.write_bytes(good + end)
     if state == "state-is-gone":
         store.state_file.unlink()
-    opened = store.look()
+    opened = store.read()
     assert (opened.serial, opened.unfinished) == (6, end)
     assert store.ledger_file.read_bytes() == good + end, "looking changes nothing"
     declare(store, "four")
@@ -182,7 +182,7 @@ def test_a_first_transaction_that_never_ended_is_no_task(tmp_path: Path) -> None
     end = b"".join(lines_of(store)[:2])
     store.ledger_file.write_bytes(end)
     store.state_file.unlink()
-    assert not store.look().exists
+    assert not store.read().exists
     begin(store)
     assert [line.seq for line in store.lines()] == [1, 2, 3]
     assert (store.folder / "ledger.unfinished-0").read_bytes() == end
@@ -192,7 +192,7 @@ def test_garbage_behind_the_last_checkpoint_is_an_unfinished_end(store: TaskStor
     # A power failure may leave any bytes where nothing was synced, line ends among them.
     good = store.ledger_file.read_bytes()
     store.ledger_file.write_bytes(good + GARBAGE)
-    assert (store.look().serial, store.look().unfinished) == (6, GARBAGE)
+    assert (store.read().serial, store.read().unfinished) == (6, GARBAGE)
     assert len(list(store.lines())) == 6
     assert facts(declare(store, "four")) == ["one", "two", "three", "four"]
 
@@ -230,7 +230,7 @@ def bytes_read_by_look(store: TaskStore, monkeypatch: pytest.MonkeyPatch) -> int
     taken: list[int] = []
     with monkeypatch.context() as patch:
         patch.setattr(bound.os, "fdopen", lambda descriptor, mode: Counting(io.FileIO(descriptor, mode), taken))
-        store.look()
+        store.read()
     return sum(taken)
 
 
@@ -264,10 +264,10 @@ class WrittenMeanwhile(FileSystem):
 
 @pytest.mark.parametrize("looks", [1, 2])
 def test_what_is_written_while_somebody_looks_is_no_damage(store: TaskStore, looks: int) -> None:
-    before = store.look().serial
+    before = store.read().serial
     files = WrittenMeanwhile(looks, lambda: declare(store, "meanwhile"))
-    assert open_store(store.folder, files=files).look().serial in (before, before + 1)
-    assert store.look().serial == before + 1
+    assert open_store(store.folder, files=files).read().serial in (before, before + 1)
+    assert store.read().serial == before + 1
 
 
 # --- opening: tampering
@@ -312,7 +312,7 @@ def assert_refused(store: TaskStore, problem: str, error: type[PhaseGateError] =
     """Looking and writing both refuse, say how to go on, and change no byte."""
     before = contents(store.folder)
     with pytest.raises(error) as looked:
-        store.look()
+        store.read()
     with pytest.raises(error), store.transaction() as change:
         change.record(fact("lost"))
     assert problem in looked.value.problem
@@ -332,9 +332,9 @@ def test_a_state_edited_by_hand_is_refused(store: TaskStore, problem: str, edit:
 
 @pytest.mark.parametrize("edit", CHECKPOINT_EDITS.values(), ids=CHECKPOINT_EDITS)
 def test_a_damaged_checkpoint_changes_nothing(store: TaskStore, edit: Edit) -> None:
-    state = store.look().state
+    state = store.read().state
     edit_json(store.checkpoint_file, edit)
-    assert store.look().state == state
+    assert store.read().state == state
     assert facts(declare(store, "four")) == ["one", "two", "three", "four"]
 
 

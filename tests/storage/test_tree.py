@@ -12,8 +12,8 @@ import pytest
 
 from phase_gate.errors import TooManyFilesError
 from phase_gate.storage.tree import contents
-from phase_gate.storage.tree import git as running_git
-from phase_gate.storage.tree import names as walked_files
+from phase_gate.storage.tree import git_command as running_git
+from phase_gate.storage.tree import listing as walked_files
 from phase_gate.storage.tree.fingerprint import Difference, Tree, changed_sources, describe_difference, take_tree
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from phase_gate.errors import TooManyFilesError
-from phase_gate.storage.tree import names as walk
+from phase_gate.storage.tree import listing as walk
 from phase_gate.storage.tree.contents import name_blob
-from phase_gate.storage.tree.names import take_data
+from phase_gate.storage.tree.listing import take_data
 from tests.support import Project
 
 pytestmark = pytest.mark.processes

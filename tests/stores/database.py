@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from phase_gate.stores.address import parse_address
-from phase_gate.stores.postgresql import PostgresqlStore
+from phase_gate.stores.postgresql_store import PostgresqlStore
 
 #: Where Debian and its like put them: not on the path.
 _FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)

@@ -26,10 +26,10 @@ from phase_gate.gate.state import Event
 from phase_gate.project import Project
 from phase_gate.stores import choosing
 from phase_gate.tasks.board import TaskBoard
-from phase_gate.tasks.model import TaskSpec
 from phase_gate.tasks.next_task import Nothing, hand_out
 from phase_gate.tasks.rules import set_limits
 from phase_gate.tasks.start import verification_workflow
+from phase_gate.tasks.work import TaskSpec
 from phase_gate.workflow.model_json import workflow_to_json
 from tests.stores.kinds import Server
 from tests.stores.proofs import at

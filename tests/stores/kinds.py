@@ -18,8 +18,8 @@ from typing import Any, Protocol
 import pytest
 
 from phase_gate.stores.address import make_address, parse_address
-from phase_gate.stores.git import GitStore, open_store
-from phase_gate.stores.postgresql import PostgresqlStore
+from phase_gate.stores.git_store import GitStore, open_store
+from phase_gate.stores.postgresql_store import PostgresqlStore
 from phase_gate.stores.shared import SharedStore
 from tests.stores import in_memory
 from tests.stores.database import Database, is_installed, shared_database

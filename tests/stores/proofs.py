@@ -23,7 +23,7 @@ from phase_gate.errors import StorageError, StoreBusyError
 from phase_gate.storage.files import FileSystem
 from phase_gate.stores import choosing
 from phase_gate.stores.git_repository import Answer, Repository
-from phase_gate.stores.postgresql import Connection
+from phase_gate.stores.postgresql_store import Connection
 from phase_gate.stores.shared import Head
 from tests.conftest import ROOT
 from tests.storage.stores import assert_intact
@@ -94,7 +94,7 @@ class Writers:
             seen = set()
             for folder in self.folders:
                 store = open_task(folder)
-                store.look()
+                store.read()
                 assert_intact(store)
                 seen.add(store.ledger_file.read_bytes())
         assert len(seen) == 1

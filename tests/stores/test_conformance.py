@@ -182,7 +182,7 @@ def test_a_store_that_was_cut_back_is_seen(server: Server, tmp_path: Path) -> No
     store = declare(begin(machine(server, tmp_path / "one")), "it")
     server.cut_back("default", 1)
     with pytest.raises(RollbackError):
-        store.look()
+        store.read()
     with pytest.raises(RollbackError):
         declare(machine(server, tmp_path / "one"), "more")
 
@@ -191,7 +191,7 @@ def test_a_store_that_lost_a_task_is_seen(server: Server, tmp_path: Path) -> Non
     store = begin(machine(server, tmp_path / "one"))
     server.remove("default")
     with pytest.raises((RollbackError, NotAllowedError)):
-        store.look()
+        store.read()
 
 
 def test_a_store_that_was_rewritten_is_seen(server: Server, tmp_path: Path) -> None:
@@ -203,19 +203,19 @@ def test_a_store_that_was_rewritten_is_seen(server: Server, tmp_path: Path) -> N
         head = last
     server.replace("default", "forged")
     with pytest.raises(RollbackError):
-        store.look()
+        store.read()
 
 
 def test_what_does_not_follow_is_not_taken_over(server: Server, tmp_path: Path) -> None:
     store = begin(machine(server, tmp_path / "one"))
-    opened = store.look()
+    opened = store.read()
     last, rows = line(Head(opened.serial, opened.head), "forged")
     server.open(tmp_path / "two").append(
         "default", Head(opened.serial, opened.head), last, rows.replace(b"forged", b"FORGED"), {}
     )
     before = store.ledger_file.read_bytes()
     with pytest.raises(TamperedError):
-        store.look()
+        store.read()
     assert store.ledger_file.read_bytes() == before
 
 
@@ -227,12 +227,12 @@ def test_objects_come_along(server: Server, tmp_path: Path) -> None:
     begin(one)
     name = one.keep("evidence", {"lines": 3})
     declare(one, "it")
-    other.look()
+    other.read()
     assert other.objects.load(name) == {"lines": 3}
 
 
 def test_another_key_does_not_read_it(server: Server, tmp_path: Path) -> None:
     begin(machine(server, tmp_path / "one", key=b"one"))
     with pytest.raises(KeyMismatchError):
-        machine(server, tmp_path / "two", key=b"two").look()
-    assert machine(server, tmp_path / "three", key=b"one").look().serial == 3
+        machine(server, tmp_path / "two", key=b"two").read()
+    assert machine(server, tmp_path / "three", key=b"one").read().serial == 3

@@ -162,7 +162,7 @@ class Shop:
     def let_go(self) -> None:
         self._go.unlink(missing_ok=True)
 
-    def look(self, name: str) -> tuple[int, int]:
+    def read(self, name: str) -> tuple[int, int]:
         """Return how many runs live, and how many are lost, as a machine sees them."""
         status = gate(self.server, self.machine(name), "status")
         return len(status["open_runs"]), len(status["lost_runs"])
@@ -189,11 +189,11 @@ def test_a_killed_run_lives_for_others_until_its_limit(limited: Shop) -> None:
         began = time.monotonic()
         process.kill()
         process.wait()
-        assert limited.look("one") == (0, 1), "its own machine sees the free lock"
+        assert limited.read("one") == (0, 1), "its own machine sees the free lock"
         if time.monotonic() - began < LIMIT - 3:
-            assert limited.look("observer") == (1, 0)
+            assert limited.read("observer") == (1, 0)
     time.sleep(LIMIT)
-    assert limited.look("observer") == (0, 1)
+    assert limited.read("observer") == (0, 1)
     assert limited.run("observer") == 10
     assert limited.kinds("one") == ["complete", "lost"]
 

@@ -54,13 +54,13 @@ def test_reading_is_one_question_and_a_change_two(server: in_memory.Server, tmp_
     shared = one.shared
     assert isinstance(shared, InMemoryStore)
     shared.reads = shared.writes = 0
-    opened = one.look()
+    opened = one.read()
     with one.transaction(known=opened) as change:
         change.record(fact("it"))
     assert (shared.reads, shared.writes) == (1, 1)
     declare(machine(server, tmp_path / "b"), "more")
     shared.reads = 0
-    one.look()
+    one.read()
     assert shared.reads == 1
 
 
@@ -70,7 +70,7 @@ def test_it_is_called_again_and_judges_on_what_is_true_by_then(
 ) -> None:
     one, other = begin(machine(server, tmp_path / "a")), machine(server, tmp_path / "b")
     server.before_append = lambda: declare(other, "faster")
-    opened = one.look() if is_known else None
+    opened = one.read() if is_known else None
     seen: list[set[str]] = []
 
     @again_if_moved
@@ -117,7 +117,7 @@ def test_a_run_on_another_machine_lives_until_its_limit(server: in_memory.Server
     with one.transaction() as change:
         data = {"run": "0123abcd", "phase": "RED", "tree": "t", "rules": None, "limit": 60.0}
         change.record(Event(kind="run-started", data=data))
-    state = other.look().state
+    state = other.read().state
     for age, lost in ((0.0, ()), (59.0, ()), (61.0, ("0123abcd",))):
         server.ages["default", 4] = age
         assert other.lost_runs(state) == lost
@@ -146,22 +146,22 @@ def test_what_was_changed_in_the_store_is_seen(
     declare(one, "it")
     harm(server)
     with pytest.raises(TamperedError):
-        machine(server, tmp_path / "b").look()
+        machine(server, tmp_path / "b").read()
 
 
 def test_a_user_who_has_lost_the_folder_still_knows_the_store(server: in_memory.Server, tmp_path: Path) -> None:
     folder, guard = tmp_path / "a", RollbackGuard(tmp_path / "seen.json", tmp_path / "a")
     declare(begin(machine(server, folder, guard=guard)), "it")
     shutil.rmtree(folder)
-    assert machine(server, folder, guard=guard).look().serial == 4
+    assert machine(server, folder, guard=guard).read().serial == 4
     shutil.rmtree(folder)
     del server.rows["default"][-1]
     with pytest.raises(RollbackError, match="line 4 was seen"):
-        machine(server, folder, guard=guard).look()
+        machine(server, folder, guard=guard).read()
     other = in_memory.Server()
     begin(machine(other, tmp_path / "b"))
     with pytest.raises(ForeignStateError):
-        machine(other, folder, guard=guard).look()
+        machine(other, folder, guard=guard).read()
 
 
 # --- all tasks at once: one question, each verified, and none hides that it can't be trusted
@@ -301,7 +301,7 @@ def test_a_store_that_was_cut_back_is_accepted_by_a_person(
     assert facts(again) == ["first"]
     # It is on record, for all machines.
     other = at(remote, tmp_path / "b")
-    other.look()
+    other.read()
     assert [*other.lines()][-1].event.kind == "rollback-accepted"
     assert (tmp_path / "a" / "ledger.damaged-1").exists()
     with pytest.raises(NotAllowedError, match="nothing was rolled back"):
@@ -317,4 +317,4 @@ def test_another_ledger_in_its_place_is_accepted_by_a_person(
     again = at(remote, tmp_path / "a")
     assert isinstance(audit(again)[2], StateError)
     assert accept_rollback(again, ADA)["serial"] == 3
-    assert again.look().lineage == stranger.look().lineage
+    assert again.read().lineage == stranger.read().lineage

@@ -102,7 +102,7 @@ class Pipe:
     def state(self) -> Any:
         """The stored state: `status` would take the tree each time."""
         store = TaskStore(self.project.root / ".phase-gate", task="default")
-        return state_to_json(store.look().state)
+        return state_to_json(store.read().state)
 
     @property
     def phase(self) -> str:
@@ -120,7 +120,7 @@ class Pipe:
     def gate(self, *arguments: str) -> Ran:
         return command(self.project, *arguments)
 
-    def look(self) -> Any:
+    def read(self) -> Any:
         """Have the phase judged, with nothing signalled; return the verdict."""
         return self.gate("advance", "--json").document
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.tasks.artifacts import look_at
+from phase_gate.tasks.artifacts import read_artifact
 from phase_gate.workflow.model import Artifact
 
 WORDS = "The post office sells parcels at its counter, and a clerk reads the price off the screen."
@@ -18,7 +18,7 @@ def artifact(path: str = "plan.md", **changes: Any) -> Artifact:
 
 
 def problem(root: Path, described: Artifact) -> str:
-    return "; ".join(look_at(root, described).problems)
+    return "; ".join(read_artifact(root, described).problems)
 
 
 @pytest.mark.parametrize(
@@ -67,10 +67,10 @@ def test_a_glob_finds_several_and_all_of_them_count(tmp_path: Path) -> None:
     described = artifact("roles/*.md", min_words=5)
     (tmp_path / "roles").mkdir()
     (tmp_path / "roles" / "a.md").write_text(WORDS)
-    one = look_at(tmp_path, described)
+    one = read_artifact(tmp_path, described)
     assert (one.files, one.problems) == (("roles/a.md",), ())
     (tmp_path / "roles" / "b.md").write_text("short")
-    both = look_at(tmp_path, described)
+    both = read_artifact(tmp_path, described)
     assert both.files == ("roles/a.md", "roles/b.md")
     assert both.problems == ("roles/b.md: 1 different word of text, at least 5 are wanted",)
     assert both.digest != one.digest
@@ -79,10 +79,10 @@ def test_a_glob_finds_several_and_all_of_them_count(tmp_path: Path) -> None:
 def test_what_makes_a_new_version(tmp_path: Path) -> None:
     file = tmp_path / "plan.md"
     file.write_text(WORDS)
-    first = look_at(tmp_path, artifact()).digest
+    first = read_artifact(tmp_path, artifact()).digest
     file.write_text(WORDS.replace(" ", "\n   ") + "\n\n")
-    assert look_at(tmp_path, artifact()).digest == first, "wrapped otherwise"
+    assert read_artifact(tmp_path, artifact()).digest == first, "wrapped otherwise"
     file.write_text(WORDS.replace("clerk", "Clerk"))
-    assert look_at(tmp_path, artifact()).digest != first
+    assert read_artifact(tmp_path, artifact()).digest != first
     file.unlink()
-    assert look_at(tmp_path, artifact()).digest == ""
+    assert read_artifact(tmp_path, artifact()).digest == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phase_gate.tasks.lint import FLAGGED, lint_command, lint_done
-from phase_gate.tasks.model import TaskSpec
+from phase_gate.tasks.work import TaskSpec
 
 
 def task(verify: str = "pytest tests/a.py", *, shell: bool = True, done: str = "5 tests pass") -> TaskSpec:

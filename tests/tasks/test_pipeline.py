@@ -8,12 +8,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from phase_gate.config.files import load_shipped_workflow
+from phase_gate.config.rule_files import load_shipped_workflow
 from phase_gate.errors import DocumentError, VoteError
 from phase_gate.tasks.evidence import Drifted, drift_findings, problem_of_record
 from phase_gate.tasks.handins import parse_vote, read_audit, read_root_cause, read_snapshot
-from phase_gate.tasks.model import Failure, Pipeline, Request, Word, count_votes
 from phase_gate.tasks.routing import PipelineFiles, due_requests, entry_data, following, why_stuck
+from phase_gate.tasks.work import Failure, Pipeline, Request, Word, count_votes
 from tests.conftest import ROOT
 
 WORKFLOW = load_shipped_workflow("pipeline")

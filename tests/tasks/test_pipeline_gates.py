@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from phase_gate.config.files import load_shipped_workflow
+from phase_gate.config.rule_files import load_shipped_workflow
 from phase_gate.tasks.result import merge_gate_results
 from phase_gate.tasks.routing import main_line
 from tests.e2e.sessions import SCHEMAS
@@ -151,14 +151,14 @@ def test_a_constitution_that_changed_closes_every_gate(pipe: Pipe, phase: str, c
         assert ran.code == 10
         assert "constitution-kept" in ran.out
     else:
-        verdict = pipe.look()
+        verdict = pipe.read()
         assert unmet(verdict) == ["constitution-kept"]
         assert "CONSTITUTION.md" in details(verdict, "constitution-kept")
     file.write_text(text)
     if phase == "QA_VALIDATION":
         assert pipe.project.run("--phase=qa_validation").code == 0
     else:
-        assert pipe.look()["gate_1"]["satisfied"]
+        assert pipe.read()["gate_1"]["satisfied"]
 
 
 @pytest.mark.criterion("PG-04")
@@ -171,7 +171,7 @@ def test_a_constitution_that_was_never_recorded_closes_every_gate(pipe: Pipe) ->
     pipe.project.run("--phase=intake")
     pipe.project.write({"CONSTITUTION.md": "Written later.\n"})
     pipe.make("intake-brief")
-    verdict = pipe.look()
+    verdict = pipe.read()
     assert unmet(verdict) == ["constitution-kept"]
     assert "never recorded" in details(verdict, "constitution-kept")
 
@@ -208,12 +208,12 @@ def test_a_failing_check_closes_the_gate_and_is_named(pipe: Pipe, check: str) ->
     pipe.at("PRODUCTION_GATE")
     pipe.prepare()
     pipe.project.write({f"docs/broken-{check}": ""})
-    verdict = pipe.look()
+    verdict = pipe.read()
     assert unmet(verdict) == ["checks-passed"]
     assert details(verdict, "checks-passed") == f"{check} it failed"
     assert verdict["metrics"]["checks_failed"] == 1
     pipe.project.remove(f"docs/broken-{check}")
-    assert pipe.look()["gate_1"]["satisfied"]
+    assert pipe.read()["gate_1"]["satisfied"]
 
 
 @pytest.mark.criterion("PG-05")
@@ -232,7 +232,7 @@ def test_low_consensus_closes_the_gate_and_is_named(pipe: Pipe, votes: list[Any]
     pipe.make("master-plan")
     for by, vote, confidence in votes:
         assert pipe.vote(by, vote, confidence, reason="too vague").code in (0, 10)
-    verdict = pipe.look()
+    verdict = pipe.read()
     assert unmet(verdict) == ["consensus-reached"]
     assert words in details(verdict, "consensus-reached")
 
@@ -245,7 +245,7 @@ def test_the_gate_result_has_the_fields_of_the_document(pipe: Pipe, closed: bool
         pipe.project.write({"docs/broken-lint": ""})
     else:
         pipe.prepare()
-    pipe.look()
+    pipe.read()
     result = pipe.gate("explain", "--gate-result").document
     jsonschema.validate(result, json.loads((SCHEMAS / "gate-result.schema.json").read_text()))
     assert result["phase"] == "PRODUCTION_GATE"
@@ -260,7 +260,7 @@ def test_the_gate_result_has_the_fields_of_the_document(pipe: Pipe, closed: bool
 @pytest.mark.criterion("PG-07")
 def test_merging_keeps_the_scores_and_takes_the_rest_from_the_engine(pipe: Pipe) -> None:
     pipe.at("CONSENSUS_MASTER_PLAN")
-    pipe.look()
+    pipe.read()
     scores = {"score": 0.97, "consensusScore": 0.96}
     handler = {"phase": "consensus_master_plan", "pass": True, **scores, "blockers": [], "timestamp": "then"}
     pipe.project.write({"handler.json": json.dumps(handler)})
@@ -365,7 +365,7 @@ def test_without_git_nobody_can_tell_what_drifted(pipe: Pipe) -> None:
     pipe.at("REVIEW")
     pipe.prepare()
     (pipe.project.root / ".git").rename(pipe.project.root / "git-elsewhere")
-    verdict = pipe.look()
+    verdict = pipe.read()
     assert "drift-known" in unmet(verdict)
 
 
@@ -375,7 +375,7 @@ def test_blocking_audit_findings_make_a_request_once(pipe: Pipe) -> None:
     pipe.at("AUDIT")
     finding = BLOCKING
     pipe.audit(finding, {**finding, "id": "A-2", "severity": "major"}, {**finding, "id": "A-3", "status": "resolved"})
-    pipe.look()
+    pipe.read()
     verdict = pipe.signal()
     assert verdict["can_exit"]
     (request,) = pipe.pipeline["requests"]
@@ -387,11 +387,11 @@ def test_blocking_audit_findings_make_a_request_once(pipe: Pipe) -> None:
         pipe.do()
     # It was agreed on what to do about it. If it is still there, it is a blocking issue, and no second request.
     pipe.audit(finding)
-    verdict = pipe.look()
+    verdict = pipe.read()
     assert unmet(verdict) == ["no-blocking-issue"]
     assert len(pipe.pipeline["requests"]) == 1
     pipe.audit({**finding, "status": "resolved"})
-    assert pipe.look()["gate_1"]["satisfied"]
+    assert pipe.read()["gate_1"]["satisfied"]
 
 
 # --- PG-11 to PG-14: failures, recoveries, the end
@@ -456,7 +456,7 @@ def test_a_record_that_leads_nowhere_keeps_the_recovery_closed(pipe: Pipe, chang
     pipe.make("root-cause", pipe.record(**changes))
     pipe.make("recovery-plan")
     pipe.agree()
-    verdict = pipe.look()
+    verdict = pipe.read()
     assert "root-cause-known" in unmet(verdict)
     assert words in details(verdict, "root-cause-known")
 
@@ -472,13 +472,13 @@ def test_the_same_rewind_for_the_same_failure_is_refused(pipe: Pipe) -> None:
     pipe.make("root-cause", pipe.record(requires_phase_rewind_to="CONSENSUS_ROLE_PLANS"))
     pipe.make("recovery-plan")
     pipe.agree()
-    verdict = pipe.look()
+    verdict = pipe.read()
     assert unmet(verdict) == ["root-cause-known"]
     assert "was already tried for this failure" in details(verdict, "root-cause-known")
     assert "not again     CONSENSUS_ROLE_PLANS" in pipe.gate("pipeline", "recover").out
     # Another one may be tried.
     pipe.make("root-cause", pipe.record(requires_phase_rewind_to="ROLE_PLANNING"))
-    assert pipe.look()["gate_1"]["satisfied"]
+    assert pipe.read()["gate_1"]["satisfied"]
 
 
 @pytest.mark.criterion("PG-13")
@@ -539,7 +539,7 @@ def test_what_the_record_asks_of_a_person_stands_in_the_report(pipe: Pipe) -> No
     assert (pipe.phase, pipe.state["cycle"]) == ("INTAKE", 2)
     assert "recoveries" not in pipe.pipeline
     pipe.prepare()
-    assert [row["kind"] for row in pipe.look()["overrides"]] == ["restart"]
+    assert [row["kind"] for row in pipe.read()["overrides"]] == ["restart"]
 
 
 # --- PG-16: the three examples
@@ -588,14 +588,14 @@ def test_reports_that_lay_there_before_the_pipeline_do_not_count(pipe: Pipe) -> 
     pipe.begin()
     while pipe.phase != "PRODUCTION_GATE":
         pipe.do()
-    verdict = pipe.look()
+    verdict = pipe.read()
     assert unmet(verdict) == ["artifacts-made"]
     assert "before this phase began" in details(verdict, "artifacts-made")
     text = (pipe.project.root / PATHS["production-report"]).read_text()
     pipe.project.write({PATHS["production-report"]: text.replace(". ", ".\n\n  ")})
-    assert unmet(pipe.look()) == ["artifacts-made"]  # wrapped otherwise, it is the same text
+    assert unmet(pipe.read()) == ["artifacts-made"]  # wrapped otherwise, it is the same text
     pipe.make("production-report")
-    assert pipe.look()["gate_1"]["satisfied"]
+    assert pipe.read()["gate_1"]["satisfied"]
 
 
 @pytest.mark.criterion("PG-17")
@@ -605,12 +605,12 @@ def test_after_a_rewind_artifacts_have_to_be_made_anew_and_earlier_ones_stay(pip
     pipe.do()
     assert pipe.gate("rewind", "ARCHITECTURE", "--reason", "it does not scale").code == 0
     pipe.make("repository-snapshot")
-    assert details(pipe.look(), "artifacts-made").startswith("architecture-plan")
+    assert details(pipe.read(), "artifacts-made").startswith("architecture-plan")
     pipe.make("architecture-plan")
-    assert pipe.look()["gate_1"]["satisfied"]
+    assert pipe.read()["gate_1"]["satisfied"]
     # Not even by way of another version.
     pipe.project.write({PATHS["architecture-plan"]: first})
-    assert details(pipe.look(), "artifacts-made").startswith("architecture-plan")
+    assert details(pipe.read(), "artifacts-made").startswith("architecture-plan")
     pipe.make("architecture-plan")
     # What was agreed on before the rewind is not agreed on any more; what lies before it is.
     assert set(pipe.pipeline["approved"]) == {"master-plan"}
@@ -619,7 +619,7 @@ def test_after_a_rewind_artifacts_have_to_be_made_anew_and_earlier_ones_stay(pip
 @pytest.mark.criterion("PG-17")
 def test_a_snapshot_of_another_tree_does_not_count(pipe: Pipe) -> None:
     pipe.at("IMPLEMENTATION")
-    assert pipe.look()["gate_1"]["satisfied"], "a look writes it"
+    assert pipe.read()["gate_1"]["satisfied"], "a look writes it"
     pipe.project.write(lending="def fine(days):\n    return 21 * days\n")
     assert "another tree" in details(pipe.signal(), "artifacts-made")
 
@@ -628,9 +628,9 @@ def test_a_snapshot_of_another_tree_does_not_count(pipe: Pipe) -> None:
 def test_votes_on_another_version_do_not_count(pipe: Pipe) -> None:
     pipe.at("CONSENSUS_MASTER_PLAN")
     pipe.prepare()
-    assert pipe.look()["gate_1"]["satisfied"]
+    assert pipe.read()["gate_1"]["satisfied"]
     pipe.make("master-plan")
-    verdict = pipe.look()
+    verdict = pipe.read()
     assert verdict["metrics"]["consensus_voters"] == 0
     assert "the vote of ann is on another version" in details(verdict, "consensus-reached")
 
@@ -641,7 +641,7 @@ def test_a_check_without_a_result_is_not_passed(pipe: Pipe) -> None:
     while pipe.phase != "IMPLEMENTATION":
         pipe.do()
     pipe.prepare()
-    verdict = pipe.look()
+    verdict = pipe.read()
     assert unmet(verdict) == ["checks-passed"]
     assert (verdict["metrics"]["checks_failed"], verdict["metrics"]["checks_missing"]) == (0, 1)
 
@@ -653,12 +653,12 @@ def test_rules_that_change_on_the_way_do_not_count(pipe: Pipe) -> None:
     pipe.project.write(
         {"docs/broken-types": "", "phase-gate.yaml": CONFIGURATION.replace("test ! -e docs/broken-types", "true")}
     )
-    verdict = pipe.look()
+    verdict = pipe.read()
     assert "rules-kept" in unmet(verdict)
     assert "evidence.commands.types" in details(verdict, "rules-kept")
     pipe.project.write({"phase-gate.yaml": CONFIGURATION + "parameters: {max_recoveries: 50}\n"})
     pipe.project.remove("docs/broken-types")
-    assert "parameters.max_recoveries" in details(pipe.look(), "rules-kept")
+    assert "parameters.max_recoveries" in details(pipe.read(), "rules-kept")
 
 
 @pytest.mark.criterion("PG-18")
@@ -667,16 +667,16 @@ def test_without_consensus_on_the_recovery_plan_there_is_no_fix_attempt(pipe: Pi
     pipe.fail()
     pipe.make("root-cause")
     pipe.make("recovery-plan")
-    verdict = pipe.look()
+    verdict = pipe.read()
     assert unmet(verdict) == ["consensus-reached"]
     assert pipe.gate("rewind", "INTAKE", "--reason", "no patience").code == 13
     assert pipe.project.run("--phase=intake").code == 13
     assert pipe.gate("pipeline", "request", "new", "--type", "scope", "--title", "a way out").code == 0
     assert pipe.gate("pipeline", "request", "approve", "CR-1").code == 13
     pipe.vote("ann")
-    assert not pipe.look()["gate_1"]["satisfied"]
+    assert not pipe.read()["gate_1"]["satisfied"]
     pipe.vote("bob")
-    assert pipe.look()["gate_1"]["satisfied"]
+    assert pipe.read()["gate_1"]["satisfied"]
     assert pipe.signal()["can_exit"]
     pipe.enter()
     assert pipe.phase == "INTAKE"
@@ -696,11 +696,11 @@ def test_a_check_that_still_fails_keeps_the_recovery_closed(pipe: Pipe) -> None:
     pipe.make("root-cause")
     pipe.make("recovery-plan")
     pipe.agree()
-    verdict = pipe.look()
+    verdict = pipe.read()
     assert unmet(verdict) == ["fix-checked"]
     assert details(verdict, "fix-checked") == "build it still fails"
     pipe.project.remove("docs/broken-build")
-    assert pipe.look()["gate_1"]["satisfied"]
+    assert pipe.read()["gate_1"]["satisfied"]
     assert pipe.signal()["can_exit"]
     pipe.enter()
     assert pipe.phase == "IMPLEMENTATION"
@@ -727,7 +727,7 @@ def test_a_person_gives_guidance_where_it_is_stuck_and_the_failed_phase_goes_on(
     assert pipe.pipeline["steps"][-1] == {"phase": phase, "how": "guided"}
     assert "ask the branch library" in pipe.gate("advance", "--template").out
     pipe.prepare()
-    verdict = pipe.look()
+    verdict = pipe.read()
     assert verdict["gate_1"]["satisfied"]
     assert [row["kind"] for row in verdict["overrides"]] == ["guidance"]
     assert set(pipe.pipeline.get("approved", ())) == before
@@ -789,7 +789,7 @@ def test_the_first_green_run_of_a_recovery_counts(pipe: Pipe) -> None:
     pipe.make("root-cause")
     pipe.make("recovery-plan")
     pipe.agree()
-    assert unmet(pipe.look()) == ["fix-tested"]
+    assert unmet(pipe.read()) == ["fix-tested"]
     ran = pipe.project.run("--phase=recovery_loop")
     verdict = pipe.gate("explain", "--json").document["evaluation"]
     assert verdict["gate_1"]["open"], ran.out

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.storage.tree.git import head_of
-from phase_gate.tasks.evidence import look_for_drift
+from phase_gate.storage.tree.git_command import head_of
+from phase_gate.tasks.evidence import find_drift
 from phase_gate.workflow.model import Drift
 from tests.evidence.test_git import commit, context, edit
 from tests.support import Project
@@ -25,7 +25,7 @@ def repository(project: Project) -> Project:
 
 
 def count_lines(root: Path, base: str) -> int:
-    found = look_for_drift(context(root), Drift(files=("*.toml",), lines=400), base, lambda path: False)
+    found = find_drift(context(root), Drift(files=("*.toml",), lines=400), base, lambda path: False)
     assert found is not None
     return found.lines
 

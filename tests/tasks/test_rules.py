@@ -8,7 +8,6 @@ import pytest
 
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.state import Event
-from phase_gate.tasks.model import PHASE, FailureType, Status, TaskSpec, Verification
 from phase_gate.tasks.overview import Overview
 from phase_gate.tasks.result import stats_to_json
 from phase_gate.tasks.rules import (
@@ -21,6 +20,7 @@ from phase_gate.tasks.rules import (
     retries_left,
     set_limits,
 )
+from phase_gate.tasks.work import PHASE, FailureType, Status, TaskSpec, Verification
 from phase_gate.values import replace
 from tests.tasks.support import (
     AT,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.config.files import load_shipped_workflow
+from phase_gate.config.rule_files import load_shipped_workflow
 from phase_gate.gate.state import State
-from phase_gate.tasks.model import Pipeline, Step
 from phase_gate.tasks.show import route_rows, route_to_json
+from phase_gate.tasks.work import Pipeline, Step
 
 TDD, PIPELINE = load_shipped_workflow("tdd"), load_shipped_workflow("pipeline")
 

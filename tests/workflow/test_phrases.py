@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phase_gate.claims.confidence import DEFAULT_PATTERNS
-from phase_gate.config.files import load_shipped_workflow
+from phase_gate.config.rule_files import load_shipped_workflow
 from phase_gate.workflow.phrases import PatternError, check_pattern, compile_phrase
 from phase_gate.workflow.settings import ConfidenceRules
 

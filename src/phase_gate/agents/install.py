@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from phase_gate.agents.agent import Agent
+from phase_gate.agents.agent_table import Agent
 from phase_gate.errors import NotAllowedError, StorageError
 from phase_gate.project import Project
 from phase_gate.storage.files import REAL, make_folder, write_atomically

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from phase_gate.agents.agent import Document, ToolCall
+from phase_gate.agents.agent_table import Document, ToolCall
 from phase_gate.storage.root import relative_id
 
 #: Names in lower case, without `_`.

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from phase_gate.claims.text import ClaimText
+from phase_gate.claims.agent_output import ClaimText
 from phase_gate.values import Value
 from phase_gate.visible import cut
 

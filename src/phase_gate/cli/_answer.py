@@ -76,7 +76,7 @@ class Call(Value):
 
     def author(self, document: str, signed: str) -> str:
         """Return a document's author: its signature, or else --by. Raises NotAllowedError if the two differ."""
-        from phase_gate.names import author_of
+        from phase_gate.identities import author_of
 
         return author_of(document, signed=signed, given=self.arguments.by) or self.by()
 

@@ -61,7 +61,7 @@ _DONE = {0: "done"}
 _DONE_OR_NOT = {0: "done", 13: _NOT_NOW}
 _STEP = {0: "the step passed", 10: "it failed, or the task is not done yet", 12: _PERSON, 13: _NOT_NOW}
 
-#: As `agents.agent` lists them.
+#: As `agents.agent_table` lists them.
 _CLIENTS = "claude|codex|gemini|cursor|copilot|vscode"
 _REASON = "--reason TEXT  why, in a sentence"
 _BY_PERSON = "--by NAME  the person who decides"

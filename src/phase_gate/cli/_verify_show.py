@@ -13,12 +13,12 @@ from phase_gate.storage.lock import is_free
 from phase_gate.storage.paths import LIST_LOCK
 from phase_gate.storage.store import now
 from phase_gate.tasks.board import TaskBoard, TaskSession, state_file
-from phase_gate.tasks.model import FINISHED, IN_PROGRESS, NOT_PASSED, Status
 from phase_gate.tasks.overview import Overview
 from phase_gate.tasks.prompts import find_dependency, make_bundle, render_bundle, tell_failure, write_executor_prompt
 from phase_gate.tasks.result import failures_to_json, gate_result, row_to_json, stats_to_json
 from phase_gate.tasks.rules import MARGIN, asks_person, late, resume_command
 from phase_gate.tasks.show import failure_rows, stats_rows, step_rows, task_rows
+from phase_gate.tasks.work import FINISHED, IN_PROGRESS, NOT_PASSED, Status
 from phase_gate.visible import show_rows
 
 

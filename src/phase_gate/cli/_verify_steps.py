@@ -14,11 +14,9 @@ from phase_gate.cli._streams import draw, raw_output, read_input, say_aside
 from phase_gate.cli.people import ask_for_word
 from phase_gate.errors import UsageError
 from phase_gate.gate.verdict import evaluation_to_json
-from phase_gate.names import find_name_fault
+from phase_gate.identities import find_name_fault
 from phase_gate.project import Project, who_am_i
 from phase_gate.tasks.board import Attachment, TaskBoard, TaskSession, TaskStatus
-from phase_gate.tasks.judging import advise_task
-from phase_gate.tasks.model import IN_PROGRESS, NOT_PASSED, Status
 from phase_gate.tasks.show import step_rows
 from phase_gate.tasks.steps import (
     abandon_attempt,
@@ -29,6 +27,8 @@ from phase_gate.tasks.steps import (
     skip_task,
 )
 from phase_gate.tasks.steps import review as give_verdict
+from phase_gate.tasks.verify_verdict import advise_task
+from phase_gate.tasks.work import IN_PROGRESS, NOT_PASSED, Status
 from phase_gate.values import replace
 from phase_gate.visible import show_rows
 
@@ -130,7 +130,7 @@ def executor(call: Call) -> Done:
 
 
 def run(call: Call) -> Done:
-    from phase_gate.tasks.running import Display, run_verify
+    from phase_gate.tasks.verify_run import Display, run_verify
 
     board = open_board(call)
     session = board.session(board.named() or board.waiting((Status.VERIFYING,), "its verify command"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from phase_gate.agents.agent import AGENT_NAMES, load_agent
+from phase_gate.agents.agent_table import AGENT_NAMES, load_agent
 from phase_gate.agents.install import Edit, has_hooks, read_file, remove_block, remove_hooks, show_diff, write_edit
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli.workflow import read_schema
@@ -82,7 +82,7 @@ def init(call: Call) -> Done:
 
 
 def _install(call: Call) -> Done:
-    from phase_gate.agents.agent import load_agent
+    from phase_gate.agents.agent_table import load_agent
     from phase_gate.agents.install import install_block, install_hooks, read_file, show_diff, write_edit
 
     project, program = call.project(), call.arguments.program

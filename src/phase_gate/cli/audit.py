@@ -85,11 +85,11 @@ def audit(store: TaskStore) -> tuple[int, dict[str, int], StateError | None]:
     problem: StateError | None = None
     try:
         if store.shared is not None:
-            store.look()
+            store.read()
         for line in store.lines():
             kinds[line.event.kind] += 1
             last = line.seq
-        store.check_objects(store.look().state)
+        store.check_objects(store.read().state)
         store.verify_whole()
     except StateError as error:
         problem = error
@@ -101,7 +101,7 @@ def accept_rollback(store: TaskStore, person: Person) -> dict[str, Any]:
     """Accept a folder that was restored from a copy; return the recorded data."""
     is_foreign = False
     try:
-        store.look()
+        store.read()
     except RollbackError:
         pass
     except ForeignStateError:

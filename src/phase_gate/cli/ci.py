@@ -13,11 +13,11 @@ from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.proof.base import find_change, prove_change
-from phase_gate.proof.model import Proof
-from phase_gate.proof.show import Told, tell_proof, tell_suite
-from phase_gate.proof.task import prove_now
+from phase_gate.proof.proof_text import Told, tell_proof, tell_suite
+from phase_gate.proof.task_proof import prove_now
 from phase_gate.proof.unfailing import CLOSING, prove_suite
-from phase_gate.report.ci import CiOutput, tell_places
+from phase_gate.proof.verdicts import Proof
+from phase_gate.report.ci_files import CiOutput, tell_places
 from phase_gate.shards.records import FOLDER, read_shards
 from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import now
@@ -118,9 +118,9 @@ def combine(call: Call) -> Done:
     shards = read_shards(folder, key=project.key)
     require_pytest()
     # Imports pytest, so only if there is something to combine.
-    from phase_gate.report.ci import CiOutput, write_for_ci
-    from phase_gate.report.files import write_reports
+    from phase_gate.report.ci_files import CiOutput, write_for_ci
     from phase_gate.report.panel import panel_text, render_panel
+    from phase_gate.report.report_files import write_reports
     from phase_gate.report.story_builder import read_story
     from phase_gate.runs.hello import choose_reports
     from phase_gate.shards.combining import combine_run

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from phase_gate import exit_codes
+from phase_gate.claims.agent_output import read_transcript
 from phase_gate.claims.confidence import measurable
 from phase_gate.claims.decision import Decision, Outcome, Threshold, own_threshold
-from phase_gate.claims.text import read_transcript
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import read_input, say_aside, say_progress
 from phase_gate.codec import spell_out

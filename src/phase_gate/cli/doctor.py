@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Literal
 
 from phase_gate._version import __version__
-from phase_gate.agents.agent import AGENT_NAMES, Agent, load_agent
+from phase_gate.agents.agent_table import AGENT_NAMES, Agent, load_agent
 from phase_gate.agents.install import PROGRAM, find_commands, has_hooks
 from phase_gate.cli._answer import INSTALL, Call, Done
 from phase_gate.errors import PhaseGateError
 from phase_gate.project import Project
 from phase_gate.storage.lock import filesystem_type, is_free, network_warning
 from phase_gate.storage.store import TaskStore
-from phase_gate.storage.tree.git import try_git
+from phase_gate.storage.tree.git_command import try_git
 from phase_gate.values import Value, as_dict
 from phase_gate.visible import count, show_rows
 
@@ -131,7 +131,7 @@ def check_state(store: TaskStore) -> Iterator[Diagnosis]:
         return
     yield Diagnosis("lock", "good", "free")
     try:
-        opened = store.look()
+        opened = store.read()
     except PhaseGateError as error:
         yield Diagnosis("ledger", "bad", f"{error.problem}; try: {error.remedy}")
         return

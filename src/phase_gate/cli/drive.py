@@ -10,15 +10,15 @@ import sys
 from phase_gate.cli._answer import Call, Done, require_plugin
 from phase_gate.cli._verify_steps import open_board
 from phase_gate.drive.clients import find_roles, find_team
+from phase_gate.drive.drive_state import find_drive
 from phase_gate.drive.loop import drive
-from phase_gate.drive.model import find_drive
 from phase_gate.drive.phases import PhaseSource
 from phase_gate.drive.step import Session, Watchers
 from phase_gate.drive.tasks import TaskSource
 from phase_gate.errors import NotAllowedError, TaskNameError, UsageError
 from phase_gate.task import Task
 from phase_gate.tasks.board import TaskBoard
-from phase_gate.tasks.model import FINISHED
+from phase_gate.tasks.work import FINISHED
 from phase_gate.values import replace
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
 from phase_gate.workflow.settings import DriveSettings

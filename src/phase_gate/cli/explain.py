@@ -64,7 +64,7 @@ OPINIONS: Mapping[str, str] = {
 
 def explain(call: Call) -> Done:
     task = call.task()
-    name, evaluation, standing = call.arguments.name, task.state.evaluation, task.standing()
+    name, evaluation, standing = call.arguments.name, task.state.evaluation, task.current_status()
     if name is not None:
         meaning = _Meaning.find(task, name)
         return Done(text=show_rows(meaning.rows), document={**meaning.document, "text": show_rows(meaning.rows)})
@@ -129,8 +129,8 @@ def _phase_rows(task: Task, phase: Phase) -> Iterator[str]:
     yield f"  next:   {phase.next or 'the phase named in the root-cause record'}"
     if workflow.pipeline is None:
         return
-    from phase_gate.tasks.asking import needs_of
-    from phase_gate.tasks.model import Pipeline
+    from phase_gate.tasks.requirements import needs_of
+    from phase_gate.tasks.work import Pipeline
 
     yield from (f"  {name + ':':7} {text}" for name, text in needs_of(workflow, phase, Pipeline()))
     if phase.on_failure:
@@ -166,8 +166,8 @@ def _explain_guard(task: Task, name: str) -> _Meaning:
         document["diff"] = show_rows(diff)
         rows += diff
     if name == "targets-proven" and state.proof is not None:
-        from phase_gate.proof.show import runs_text
-        from phase_gate.proof.task import load_proof
+        from phase_gate.proof.proof_text import runs_text
+        from phase_gate.proof.task_proof import load_proof
 
         proof = load_proof(task)
         assert proof is not None, "the state names it"

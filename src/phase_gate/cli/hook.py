@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from json import loads
 from pathlib import Path
 
-from phase_gate.agents.agent import AGENT_NAMES, load_agent, read_stop, read_tool, recognise
-from phase_gate.agents.hook import (
+from phase_gate.agents.agent_table import AGENT_NAMES, load_agent, read_stop, read_tool, recognise
+from phase_gate.agents.hook_answers import (
     ALLOW,
     NO_PROGRESS,
     Blocks,
@@ -41,8 +41,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from phase_gate.agents.agent import Agent, Document, ToolCall
-    from phase_gate.agents.hook import WriteContext
+    from phase_gate.agents.agent_table import Agent, Document, ToolCall
+    from phase_gate.agents.hook_answers import WriteContext
     from phase_gate.task import Task
 
 #: Where agents put the folder they were started in. Their current folder may be any.
@@ -164,7 +164,7 @@ def _judge_stop(task: Task, stop: Stop) -> HookAnswer:
     state = task.state
     if state.phase is None or state.is_done:
         return ALLOW  # no task, so no rules apply
-    standing = task.standing()
+    standing = task.current_status()
     may_end = standing.is_open and _may_end_cycle(task)
     return decide_stop(state, standing, stop, until=task.project.configuration.agents.until, may_end_cycle=may_end)
 
@@ -190,7 +190,7 @@ def _answer_tool(call: Call, agent: Agent, event: Document | None) -> HookAnswer
 
 
 def _judge_tool(call: Call, event: Document, tool: ToolCall) -> HookAnswer:
-    from phase_gate.agents.hook import WriteContext, decide_writes, decide_writes_in_doubt
+    from phase_gate.agents.hook_answers import WriteContext, decide_writes, decide_writes_in_doubt
     from phase_gate.agents.tools import find_file_writes
 
     try:
@@ -205,7 +205,7 @@ def _judge_tool(call: Call, event: Document, tool: ToolCall) -> HookAnswer:
 
 
 def _scene(call: Call, project: Project) -> WriteContext:
-    from phase_gate.agents.hook import WriteContext
+    from phase_gate.agents.hook_answers import WriteContext
     from phase_gate.storage.root import relative_id
     from phase_gate.workflow.settings import FILE_NAME
 

@@ -13,10 +13,10 @@ from phase_gate.cli._streams import draw
 from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError, PhaseGateError, UsageError
 from phase_gate.gate.breaker import Breaker, Status, at_time
+from phase_gate.gate.freshness import CurrentStatus
 from phase_gate.gate.measured import describe_override, waiver_to_json
-from phase_gate.gate.parts import WORK
-from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import State
+from phase_gate.gate.state_extensions import WORK
 from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.storage.store import TaskStore, now
 from phase_gate.values import Value
@@ -41,7 +41,7 @@ _FEW = 4
 
 def check(call: Call) -> Done:
     task = call.task()
-    state, standing = task.state, task.standing(gate_1_only=call.arguments.gate1)
+    state, standing = task.state, task.current_status(gate_1_only=call.arguments.gate1)
     document: dict[str, object] = {
         "task": task.project.task,
         "root": str(task.project.root),
@@ -92,7 +92,7 @@ def status(call: Call) -> Done:
 
 def _look(call: Call) -> Done:
     task = call.task()
-    state, standing = task.state, task.standing()
+    state, standing = task.state, task.current_status()
     if call.arguments.block and state.evaluation is not None:
         from phase_gate.report.text import render_status_block
 
@@ -144,7 +144,7 @@ class _Found(Value):
         return "" if self.waiting is None else self.waiting.problem or "waiting for the next evaluation"
 
 
-def _document(task: Task, standing: Standing, found: _Found) -> dict[str, Any]:
+def _document(task: Task, standing: CurrentStatus, found: _Found) -> dict[str, Any]:
     project, state, run = task.project, task.state, task.state.last_run
     return {
         "task": project.task,
@@ -173,7 +173,7 @@ def _document(task: Task, standing: Standing, found: _Found) -> dict[str, Any]:
     }
 
 
-def _rows(task: Task, standing: Standing, found: _Found, *, is_long: bool) -> Iterator[tuple[str, str]]:
+def _rows(task: Task, standing: CurrentStatus, found: _Found, *, is_long: bool) -> Iterator[tuple[str, str]]:
     project, state, breaker = task.project, task.state, found.breaker
     yield "root", str(project.root)
     yield "task", project.task
@@ -229,7 +229,7 @@ def _find_signal(task: Task) -> SignalFile | None:
 
 def _overview(call: Call, project: Project) -> Overview | None:
     """Return the verify tasks; None if there are none, which a look at the folder shows."""
-    look = project.look_at_tasks(f"phase-gate {call.arguments.command}")
+    look = project.read_tasks(f"phase-gate {call.arguments.command}")
     if not os.path.isdir(project.state_folder / "tasks"):
         return None
     from phase_gate.tasks.overview import load_overview
@@ -246,7 +246,7 @@ def _verification(overview: Overview | None) -> dict[str, Any] | None:
     return stats_to_json(overview)
 
 
-def _draw(task: Task, standing: Standing) -> tuple[list[str], dict[str, Any]] | None:
+def _draw(task: Task, standing: CurrentStatus) -> tuple[list[str], dict[str, Any]] | None:
     """Return the route through the workflow as rows and as a document; None if the present phase is enough."""
     state = task.state
     if state.phase is None or (state.workflow == DEFAULT_WORKFLOW and not _has_turned(state)):
@@ -269,7 +269,7 @@ def _has_turned(state: State) -> bool:
     return bool(state.visited) and not state.is_done and state.visited[-1] != state.phase
 
 
-def _criteria(store: TaskStore, state: State, standing: Standing) -> Done:
+def _criteria(store: TaskStore, state: State, standing: CurrentStatus) -> Done:
     if state.aim.criteria is None:
         raise NotAllowedError(
             "no complete run of this cycle was given criteria with ids",
@@ -281,7 +281,7 @@ def _criteria(store: TaskStore, state: State, standing: Standing) -> Done:
     return Done(text=render_criteria(table), document=table, code=standing.exit_code)
 
 
-def _as_it_stands(evaluation: Mapping[str, Any], standing: Standing) -> dict[str, Any]:
+def _as_it_stands(evaluation: Mapping[str, Any], standing: CurrentStatus) -> dict[str, Any]:
     """Return the last verdict as of now: it opens no gate if something was recorded after it."""
     if standing.is_open or not evaluation["can_exit"]:
         return dict(evaluation)

@@ -12,10 +12,8 @@ from phase_gate.errors import VoteError
 from phase_gate.gate.state import State
 from phase_gate.report.text import render_sections
 from phase_gate.task import Task
-from phase_gate.tasks.asking import needs_in, root_cause_record
 from phase_gate.tasks.evidence import record_name
 from phase_gate.tasks.handins import MAX_SIZE, Ballot, parse_vote
-from phase_gate.tasks.model import Pipeline, Request, pipeline_of
 from phase_gate.tasks.pipeline_steps import (
     approve_request,
     cast_votes,
@@ -27,9 +25,11 @@ from phase_gate.tasks.pipeline_steps import (
     show_votes,
     start_recovery,
 )
+from phase_gate.tasks.requirements import needs_in, root_cause_record
 from phase_gate.tasks.result import failure_to_json, votes_to_json
 from phase_gate.tasks.routing import budget, enter_command, main_line, problem_of_rewind, rules_of
 from phase_gate.tasks.show import stuck_sections, stuck_to_json, vote_rows
+from phase_gate.tasks.work import Pipeline, Request, pipeline_of
 from phase_gate.values import as_dict
 from phase_gate.visible import show_line, show_rows
 from phase_gate.workflow.model import Phase, Workflow

@@ -28,10 +28,10 @@ from phase_gate.gate.verdict import Evaluation, evaluation_to_json, way_to, way_
 from phase_gate.project import Project
 from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.storage.signal_file import check_signal, read_signal_file, remove_signal_file
-from phase_gate.storage.tree.git import NoGitError, act_with_git
+from phase_gate.storage.tree.git_command import NoGitError, act_with_git
 from phase_gate.stores.shared import again_if_moved
-from phase_gate.tasks.model import find_pipeline
 from phase_gate.tasks.routing import files_in
+from phase_gate.tasks.work import find_pipeline
 from phase_gate.values import replace
 from phase_gate.visible import show_line, show_rows
 from phase_gate.workflow.metrics import ALIASES, METRIC_TYPES, MetricType, MetricValue
@@ -338,7 +338,7 @@ def baseline(call: Call) -> Done:
     if status != 0:
         error = StorageError if status == exit_codes.NOT_TRUSTED else NotAllowedError
         raise error("no baseline was taken", remedy="see the output above")
-    state = store.look().state
+    state = store.read().state
     assert state.snapshots.latest is not None, "the run has just recorded it"
     total = sum(len(file["ids"]) for file in store.objects.load(state.snapshots.latest.inventory)["files"].values())
     odd = store.objects.load(state.snapshots.latest.outcomes)

@@ -149,13 +149,13 @@ def _make(
     if writers and address.kind != POSTGRESQL:
         raise UsageError("only a database has users that are writers", remedy="leave --writer out")
     if address.kind == POSTGRESQL:
-        from phase_gate.stores.postgresql import PostgresqlStore
+        from phase_gate.stores.postgresql_store import PostgresqlStore
 
         PostgresqlStore(address).make_tables(writers)
         return ("the tables are there", *(f"{name} may read and add, never change or remove" for name in writers))
-    from phase_gate.stores import git
+    from phase_gate.stores import git_store
 
-    found = git.init_store(address, cache / "store", environment)
+    found = git_store.init_store(address, cache / "store", environment)
     return (
         "the remote takes refs/phase-gate",
         f"it has {count(found, 'task')} of {address.project}",

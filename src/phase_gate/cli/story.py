@@ -22,7 +22,7 @@ def history(call: Call) -> Done:
     if last is not None and last < 1:
         raise UsageError(f"--last {last}: that leaves nothing", remedy="give 1 or more")
     store = call.store(project)
-    opened = store.look()
+    opened = store.read()
     if call.arguments.calibration:
         return _calibration(store.lines())
     if call.arguments.events:
@@ -174,7 +174,7 @@ def _brief(event: Event) -> dict[str, Any]:
 
 
 def report(call: Call) -> Done:
-    from phase_gate.report.files import STORY_SUFFIXES, check_report, write_story
+    from phase_gate.report.report_files import STORY_SUFFIXES, check_report, write_story
     from phase_gate.report.story_builder import read_story
 
     name = call.arguments.output

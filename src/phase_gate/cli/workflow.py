@@ -46,9 +46,9 @@ def check(call: Call) -> Done:
 
 def _check(name: str, folder: Path, project: Project) -> Checked:
     from phase_gate.config.check import Checked, check_workflow, read_plugins
-    from phase_gate.config.files import find_workflow, load_shipped_guards
     from phase_gate.config.nodes import MAX_BYTES
     from phase_gate.config.reading import Fault
+    from phase_gate.config.rule_files import find_workflow, load_shipped_guards
     from phase_gate.config.yaml import read_bytes
 
     path = find_workflow(name, root=folder)
@@ -72,7 +72,7 @@ def _check(name: str, folder: Path, project: Project) -> Checked:
 
 def _is_own(path: Path, project: Project) -> bool:
     """Return whether the project uses this file."""
-    from phase_gate.config.files import find_workflow
+    from phase_gate.config.rule_files import find_workflow
 
     try:
         return path.resolve() == find_workflow(project.configuration.workflow, root=project.root).resolve()

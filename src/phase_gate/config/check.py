@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from phase_gate.config.nodes import MAX_BYTES
 from phase_gate.config.reading import STAND_IN, Fault, FaultyError, Reader
-from phase_gate.config.workflow import build_workflow
+from phase_gate.config.workflow_parser import build_workflow
 from phase_gate.config.yaml import read_documents
 from phase_gate.errors import DocumentError, WorkflowError
 from phase_gate.gate.measured import wanted_names

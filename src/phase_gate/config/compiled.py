@@ -24,7 +24,7 @@ def load_compiled(name: str) -> Workflow | None:
 
 def compile_shipped(name: str) -> str:
     """Return the content of a shipped workflow's JSON file."""
-    from phase_gate.config.files import apply_overlay, load_shipped_workflow
+    from phase_gate.config.rule_files import apply_overlay, load_shipped_workflow
     from phase_gate.workflow.model import Overlay
 
     document = workflow_to_json(apply_overlay(load_shipped_workflow(name), Overlay()))

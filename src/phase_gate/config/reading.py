@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar
 from phase_gate.codec import reader
 from phase_gate.config.nodes import Items, Node, Place, Scalar, Table, Text, closest_first, find_meant, shorten, show
 from phase_gate.errors import ConditionError, PhaseGateError
-from phase_gate.names import find_name_fault
+from phase_gate.identities import find_name_fault
 from phase_gate.values import MISSING, Value, annotation_of, default_of, fields, told_about
 from phase_gate.workflow.conditions import Condition, parse_condition
 from phase_gate.workflow.names import SPAN_FORM, parse_duration

@@ -14,7 +14,7 @@ from phase_gate.gate.verdict import Evaluation
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
-from phase_gate.tasks.model import pipeline_of
+from phase_gate.tasks.work import pipeline_of
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase
 from phase_gate.workflow.names import DONE
@@ -133,7 +133,7 @@ def describe_entry(
     entered = EnteredPhase(task=task, phase=phase, is_new=is_new, constitution=constitution)
     if not task.state.is_pipeline:
         return entered
-    from phase_gate.tasks.asking import needs_in, write_skeletons
+    from phase_gate.tasks.requirements import needs_in, write_skeletons
 
     entered = replace(entered, needs=tuple(needs_in(task, phase)))  # before anything is written
     if not template:

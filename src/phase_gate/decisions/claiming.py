@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from phase_gate.claims.agent_output import read_claim_text, sentences
 from phase_gate.claims.blocks import StatusBlocks, read_blocks
+from phase_gate.claims.claim_metrics import measure_claim
 from phase_gate.claims.decision import ClaimContext, Decision, Threshold, claim_event, decide, own_threshold
-from phase_gate.claims.measured import measure_claim
-from phase_gate.claims.text import read_claim_text, sentences
 from phase_gate.decisions.fresh_evidence import case_of
 from phase_gate.decisions.signalling import give_signal
 from phase_gate.errors import NotAllowedError

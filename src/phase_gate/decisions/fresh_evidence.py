@@ -49,9 +49,9 @@ def _measure_pipeline(task: Task, phase: Phase) -> Measured:
     """Measure votes and artifacts again after a run: they are not part of the tree."""
     if not task.state.is_pipeline:
         return Measured()
-    from phase_gate.tasks.evidence import look_again
+    from phase_gate.tasks.evidence import measure_again
 
-    return look_again(task, task.rules, phase)
+    return measure_again(task, task.rules, phase)
 
 
 def case_of(change: Transaction, task: Task, phase: Phase, reading: Reading = ABSENT) -> Case:

@@ -8,16 +8,16 @@ from typing import Any
 
 from phase_gate.decisions.fresh_evidence import case_of, measure_now, record_verdict, remember_next
 from phase_gate.errors import NotAllowedError, StaleSignalError
+from phase_gate.gate.freshness import hint_at_outputs
 from phase_gate.gate.judging import evaluate_again, evaluate_call, evaluate_without_run
 from phase_gate.gate.measured import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
 from phase_gate.gate.order import stuck_error
-from phase_gate.gate.parts import parts_of
 from phase_gate.gate.signals import ABSENT, Reading, Signal, strictest
-from phase_gate.gate.standing import hint_at_outputs
 from phase_gate.gate.state import Measurement, State
+from phase_gate.gate.state_extensions import parts_of
 from phase_gate.gate.verdict import Evaluation, show_next, way_to, way_to_begin
 from phase_gate.project import Project
-from phase_gate.proof.task import prove_before_exit
+from phase_gate.proof.task_proof import prove_before_exit
 from phase_gate.storage.signal_file import (
     SignalFile,
     read_signal_file,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from phase_gate.agents.agent import AGENT_NAMES, load_agent
+from phase_gate.agents.agent_table import AGENT_NAMES, load_agent
 from phase_gate.errors import UsageError
 from phase_gate.evidence.process.tree import MARK
 from phase_gate.project import STORE_VARIABLE, Project

@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from phase_gate.drive.clients import choose_environment
-from phase_gate.drive.model import Decision, Outcome
-from phase_gate.drive.people import call_person
+from phase_gate.drive.drive_state import Decision, Outcome
+from phase_gate.drive.prompt_user import call_person
 from phase_gate.drive.step import Played, Session, Step, play
 from phase_gate.evidence.process.tree import hide_environment
 from phase_gate.project import Project

@@ -14,8 +14,8 @@ from phase_gate.claims.decision import Outcome as ClaimOutcome
 from phase_gate.codec import to_json
 from phase_gate.decisions.advancing import advance
 from phase_gate.drive.clients import Roles
-from phase_gate.drive.model import Decision, DriveState, Iteration, Outcome, find_drive, require_drive
-from phase_gate.drive.people import ask_for_guidance, ask_for_signal
+from phase_gate.drive.drive_state import Decision, DriveState, Iteration, Outcome, find_drive, require_drive
+from phase_gate.drive.prompt_user import ask_for_guidance, ask_for_signal
 from phase_gate.drive.step import OWNER, Played, Session, Step
 from phase_gate.drive.turn import Turn, give_answer, progress_of
 from phase_gate.errors import NotAllowedError, PhaseGateError
@@ -48,7 +48,7 @@ class PhaseSource:
     def held(self) -> Iterator[None]:
         store = self.session.project.store(OWNER)
         store.make_folder()
-        past = find_drive(store.look().state)
+        past = find_drive(store.read().state)
         # A drive on another machine: it has not ended, and has written recently.
         if store.alone().is_driven() or (past is not None and not past.outcome and store.is_driven()):
             raise _driven_already(store)
@@ -141,7 +141,7 @@ class PhaseSource:
         return Decision(
             outcome=decision.outcome,
             reason=decision.reason,
-            next_command=ways.get(decision.outcome) or task.standing().next_command,
+            next_command=ways.get(decision.outcome) or task.current_status().next_command,
             told={"iterations": drive.counted, "seconds": drive.seconds},
         )
 
@@ -176,7 +176,7 @@ def _settle(session: Session, task: Task, turn: Turn | None) -> tuple[Decision, 
     :param turn: None before the first turn, when a circuit may be open, the budget spent, or Gate 1 open.
     """
     decision, notes = _decide(session, task, turn), []
-    if decision.outcome is Outcome.PERSON and task.standing().status == "waiting":
+    if decision.outcome is Outcome.PERSON and task.current_status().status == "waiting":
         signal = ask_for_signal(session, decision.reason)
         if signal is not None:
             note, task = give_answer(session, task, signal)
@@ -196,7 +196,7 @@ def _reasons(session: Session, task: Task, turn: Turn | None, *, is_answered: bo
 
     Completion requires both gates. A claim alone is never enough.
     """
-    settings, state, standing, drive = session.settings, task.state, task.standing(), require_drive(task.state)
+    settings, state, standing, drive = session.settings, task.state, task.current_status(), require_drive(task.state)
     played = None if turn is None else turn.played
     is_busy = played is not None and played.is_busy
     status, reason, outside = standing.status, standing.reason, "" if turn is None else turn.outside

@@ -231,7 +231,7 @@ def play(session: Session, step: Step) -> Played:
 def _let_work(session: Session, step: Step) -> Played:
     project, client, working = session.project, step.client, step.working
     write_atomically(REAL, step.prompt, blot(step.text, hidden_in(project.environment)).encode(), durable=False)
-    serial = step.store.look().serial
+    serial = step.store.read().serial
     given = choose_environment(project, session.settings.env)
     ended = session.run(
         client.fill(step.prompt),

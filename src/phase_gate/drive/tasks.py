@@ -9,10 +9,10 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO, cast
 
+from phase_gate.drive.agent_prompts import write_review
 from phase_gate.drive.clients import Roles
-from phase_gate.drive.model import Decision, Outcome
-from phase_gate.drive.people import ask_about_task
-from phase_gate.drive.prompt import write_review
+from phase_gate.drive.drive_state import Decision, Outcome
+from phase_gate.drive.prompt_user import ask_about_task
 from phase_gate.drive.step import OWNER, Played, Session, Step, make_answer
 from phase_gate.drive.view import Working
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
@@ -22,13 +22,13 @@ from phase_gate.storage.paths import LIST_LOCK
 from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.tasks.board import Attachment, TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.commit import commit_task
-from phase_gate.tasks.model import FINISHED, FailureType, Status, Verification
 from phase_gate.tasks.overview import Overview
 from phase_gate.tasks.prompts import find_dependency, write_executor_prompt
 from phase_gate.tasks.rules import RETRIES, escalate, late, resume_command, seconds_between
-from phase_gate.tasks.running import Display, run_verify
 from phase_gate.tasks.start import begin
 from phase_gate.tasks.steps import abandon_attempt, fail_attempt, record_turn, report_execution, review, void_steps
+from phase_gate.tasks.verify_run import Display, run_verify
+from phase_gate.tasks.work import FINISHED, FailureType, Status, Verification
 from phase_gate.values import replace
 from phase_gate.visible import show_line
 from phase_gate.workflow.names import show_duration
@@ -49,7 +49,7 @@ class TaskSource:
         self.board = board = TaskBoard(session.project, wanted=None, owner=OWNER)
         overview = board.overview
         if overview.untrusted:
-            board.store(overview.untrusted[0].task).look()  # raises the problem
+            board.store(overview.untrusted[0].task).read()  # raises the problem
         if not overview.rows:
             raise NotAllowedError("there is no task yet", remedy="phase-gate verify start --task-file FILE")
         self.chosen = tuple(row.task for row in overview.rows) if task is None else (board.find(task),)

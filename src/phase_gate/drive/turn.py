@@ -9,15 +9,15 @@ import time
 from pathlib import Path
 
 from phase_gate.agents.endings import describe_event
+from phase_gate.claims.agent_output import read_transcript
 from phase_gate.claims.decision import Decision as ClaimDecision
-from phase_gate.claims.text import read_transcript
 from phase_gate.codec import to_json
 from phase_gate.decisions.advancing import advance
 from phase_gate.decisions.claiming import decide_claim, read_claim
 from phase_gate.decisions.signalling import give_signal
+from phase_gate.drive.agent_prompts import write_ballot, write_prompt
 from phase_gate.drive.clients import Roles
-from phase_gate.drive.model import Iteration, require_drive
-from phase_gate.drive.prompt import write_ballot, write_prompt
+from phase_gate.drive.drive_state import Iteration, require_drive
 from phase_gate.drive.step import OWNER, Played, Session, Step, make_answer, play, run_suite
 from phase_gate.drive.view import Working
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError, StorageError
@@ -27,13 +27,13 @@ from phase_gate.gate.state import Event
 from phase_gate.storage.files import REAL, make_folder
 from phase_gate.storage.signal_file import parse_signal, read_signal_file, remove_signal_file
 from phase_gate.task import Task
-from phase_gate.tasks.artifacts import look_at
-from phase_gate.tasks.asking import write_skeletons
+from phase_gate.tasks.artifacts import read_artifact
 from phase_gate.tasks.evidence import write_snapshot
 from phase_gate.tasks.handins import parse_vote
-from phase_gate.tasks.model import find_pipeline
 from phase_gate.tasks.pipeline_steps import VoteStanding, cast_votes, show_votes, start_recovery
+from phase_gate.tasks.requirements import write_skeletons
 from phase_gate.tasks.routing import rules_of
+from phase_gate.tasks.work import find_pipeline
 from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, requires_of
 from phase_gate.workflow.names import of_task, show_duration
@@ -291,7 +291,7 @@ class Turn:
         phase, state = self.phase, self.task.state
         if find_pipeline(state) is None or phase.tests == "none" or phase.recovers or not phase.on_failure:
             return
-        standing = self.task.standing()
+        standing = self.task.current_status()
         if state.phase != phase.name or state.exited or standing.status not in ("closed", "early"):
             return
         try:
@@ -311,7 +311,7 @@ class Turn:
         phase = task.rules.phase(task.state.phase or "") or self.phase
         if phase.tests != "none" or _tests_recovery(task, phase):
             stands = not played.recorded and progress_of(task) == self.before
-            if stands and task.standing().status in ("closed", "early", "waiting", "open"):
+            if stands and task.current_status().status in ("closed", "early", "waiting", "open"):
                 session.note("nothing has changed: the last run is valid")
             else:
                 self._run_suite(phase)
@@ -325,7 +325,7 @@ class Turn:
         self._suite_seconds = round(suite.seconds, 3)
         self.spent += suite.seconds
         self.task = session.task()
-        standing = self.task.standing()
+        standing = self.task.current_status()
         session.tell(
             "tests-ended",
             number=self.number,
@@ -370,7 +370,7 @@ def progress_of(task: Task) -> tuple[object, ...]:
     """Return the progress of the work. If it is the same after a turn, the agent did nothing."""
     state = task.state
     documents = () if find_pipeline(state) is None else rules_of(task.rules).artifacts.values()
-    written = tuple(look_at(task.project.root, each).digest for each in documents)
+    written = tuple(read_artifact(task.project.root, each).digest for each in documents)
     return (task.tree.digest, state.phase, state.exited, state.cycle, state.facts, written)
 
 

@@ -20,7 +20,7 @@ from phase_gate.gate.measured import (
     wanted_names,
     wanted_providers,
 )
-from phase_gate.gate.parts import parts_of_workflow
+from phase_gate.gate.state_extensions import parts_of_workflow
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import CLAIM_METRICS
 from phase_gate.workflow.settings import ConfidenceRules, Configuration, ExitGate
@@ -134,7 +134,7 @@ def remember_next(
 
 
 #: The module that makes proofs. It is in a higher layer, and is imported when a phase would exit.
-PROVER = "phase_gate.proof.task"
+PROVER = "phase_gate.proof.task_proof"
 
 
 def prove(

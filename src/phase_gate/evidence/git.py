@@ -14,7 +14,7 @@ from typing import Any
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
 from phase_gate.storage.tree.commits import read_status
-from phase_gate.storage.tree.git import NoGitError, run_git
+from phase_gate.storage.tree.git_command import NoGitError, run_git
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import MetricValue
 
@@ -75,7 +75,7 @@ class Since(Value):
     files: frozenset[str] | None = None
 
 
-def look_since(context: EvidenceContext, before: Any) -> Since:
+def changes_since(context: EvidenceContext, before: Any) -> Since:
     """Return the current snapshot, and the files that changed since an earlier one."""
     try:
         now = _look(context)
@@ -88,7 +88,7 @@ def look_since(context: EvidenceContext, before: Any) -> Since:
         return Since(now=now)
 
 
-def look_since_commit(context: EvidenceContext, before: Any) -> Since:
+def changes_since_commit(context: EvidenceContext, before: Any) -> Since:
     """Return the current snapshot, and the files that differ from an earlier snapshot's commit, else from HEAD."""
     try:
         now = _look(context)

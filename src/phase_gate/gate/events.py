@@ -12,7 +12,6 @@ from phase_gate.codec import from_json
 from phase_gate.gate.breaker import Breaker, observe_crash
 from phase_gate.gate.measured import Measured, Waiver
 from phase_gate.gate.outcomes import Green, Kind
-from phase_gate.gate.parts import PART_KINDS, change_parts
 from phase_gate.gate.state import (
     Aim,
     Claims,
@@ -33,6 +32,7 @@ from phase_gate.gate.state import (
     Trees,
     state_from_json,
 )
+from phase_gate.gate.state_extensions import PART_KINDS, change_parts
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import fields, replace
 from phase_gate.workflow.names import DONE, STUCK

@@ -25,9 +25,9 @@ from phase_gate.gate.measured import (
 )
 from phase_gate.gate.measuring import PROOF_SLUGS, code_as_tested, proof_findings, proof_notes, proof_values
 from phase_gate.gate.order import way_on
-from phase_gate.gate.parts import parts_of
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, Fact, State
+from phase_gate.gate.state_extensions import parts_of
 from phase_gate.gate.verdict import (
     PREMATURE,
     UNDONE,

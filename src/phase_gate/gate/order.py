@@ -9,8 +9,8 @@ from enum import StrEnum
 
 from phase_gate.errors import NotAllowedError, PhaseOrderError, UsageError
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered
-from phase_gate.gate.parts import parts_of, parts_of_workflow
 from phase_gate.gate.state import Event, State
+from phase_gate.gate.state_extensions import parts_of, parts_of_workflow
 from phase_gate.gate.verdict import show_next, way_to, way_to_begin
 from phase_gate.values import Value, as_dict
 from phase_gate.workflow.model import Phase, Workflow

@@ -110,7 +110,7 @@ def _compare(
     before = past
     moves: Mapping[str, str] = {}
     if _may_have_moved(past, record):
-        from phase_gate.gate.moves import follow_moves
+        from phase_gate.gate.renames import follow_moves
 
         past, moves = follow_moves(past, record, in_first_phase=in_first_phase)
     audit = Audit(record.audit.unselected, ()) if in_first_phase else _tell_missing(record.audit, before, moves)

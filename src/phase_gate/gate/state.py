@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from phase_gate.codec import from_json, to_json
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.measured import Finding, Measured, Waiver
-from phase_gate.gate.parts import WORK, load_part
+from phase_gate.gate.state_extensions import WORK, load_part
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.names import DONE, STUCK
@@ -275,7 +275,7 @@ class State(Value):
     breaker: Breaker = Breaker()
     claims: Claims = Claims()
     proof: ProofRecord | None = None
-    #: Shares of the state that features own, by the names of `gate.parts`; most tasks have none.
+    #: Shares of the state that features own, by the names of `gate.state_extensions`; most tasks have none.
     parts: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -15,7 +15,7 @@ import tokenize
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Literal
 
-from phase_gate.source.names import FunctionNode, last_name
+from phase_gate.source.syntax_names import FunctionNode, last_name
 from phase_gate.values import Value, replace
 
 #: How a value is compared: with `==`, with `is`, or as a pattern that has to match a message.

@@ -14,18 +14,18 @@ from pathlib import Path, PurePosixPath
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.inventory import join_id, split_id
 from phase_gate.proof.experiment import COMPILED, Show, Targets, make_proof
-from phase_gate.proof.model import MEANINGS, Proof, TargetProof
-from phase_gate.proof.running import Laboratory
 from phase_gate.proof.sandbox import NoSandboxError
+from phase_gate.proof.sandbox_runs import Laboratory
 from phase_gate.proof.trial import Sandboxes, Trial
+from phase_gate.proof.verdicts import MEANINGS, Proof, TargetProof
 from phase_gate.source.body_hash import hash_body
-from phase_gate.source.criteria import guards_in_source
+from phase_gate.source.criterion_marks import guards_in_source
 from phase_gate.source.pytest_settings import FILES, file_patterns, is_test_side, matches, pytest_section
 from phase_gate.source.tests import SourceTest, find_tests, parse_source
 from phase_gate.storage.snapshots import FileSnapshot, SnapshotError
 from phase_gate.storage.tree.commits import blobs_of, find_commit
 from phase_gate.storage.tree.fingerprint import compile_globs
-from phase_gate.storage.tree.git import read_blobs
+from phase_gate.storage.tree.git_command import read_blobs
 from phase_gate.values import Value, replace
 from phase_gate.visible import count
 

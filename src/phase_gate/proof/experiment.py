@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 from phase_gate.gate.inventory import bare_id
-from phase_gate.proof.model import MEANINGS, FunctionProof, Outcome, Proof, TargetProof, Verdict
 from phase_gate.proof.negative import ChangedSource, NegativeControl
-from phase_gate.proof.reading import find_changed_rows, judge_rows, name_references, read_target
-from phase_gate.proof.running import Laboratory, SandboxRun
 from phase_gate.proof.sandbox import NoSandboxError, Sandbox
+from phase_gate.proof.sandbox_runs import Laboratory, SandboxRun
+from phase_gate.proof.target_source import find_changed_rows, judge_rows, name_references, read_target
 from phase_gate.proof.trial import Sandboxes, Trial
 from phase_gate.proof.unfailing import find_unfailing
+from phase_gate.proof.verdicts import MEANINGS, FunctionProof, Outcome, Proof, TargetProof, Verdict
 from phase_gate.source.functions import find_changed
 from phase_gate.storage.snapshots import SnapshotError
 from phase_gate.values import replace
@@ -67,13 +67,13 @@ class _Experiment:
         #: Compiled modules that the targets need.
         self._built: list[str] = []
         self._sources: dict[str, ChangedSource] = {}
-        self._look_at(
+        self._load_sources(
             path
             for path in sorted(self._sandboxes.changed - trial.frozen)
             if path.endswith(".py") and not self._sandboxes.is_late(path)
         )
 
-    def _look_at(self, paths: Iterable[str]) -> None:
+    def _load_sources(self, paths: Iterable[str]) -> None:
         """Read changed sources, and find the functions in them that are new or changed."""
         for path in paths:
             text = (self._trial.root / path).read_bytes()
@@ -129,7 +129,7 @@ class _Experiment:
         if needed := self._sandboxes.needed(missing) if failing or run.missing else []:
             wider = self._sandboxes.treatment(needed)
             # Modules that the targets need to import are code of the step, in any folder.
-            self._look_at(path for path in needed if path.endswith(".py"))
+            self._load_sources(path for path in needed if path.endswith(".py"))
             again = self._run_watched(wider)
             if not again.is_cut and not any(again.outcome(target) == "fails" for target in failing):
                 self._built = [path for path in needed if path in self._sandboxes.built]

@@ -11,12 +11,12 @@ import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Literal, get_args
 
-from phase_gate.proof.model import FunctionProof, TargetProof, Verdict
-from phase_gate.proof.reading import TargetSource, statements_of
-from phase_gate.proof.running import SENTINEL, Laboratory, SandboxRun
 from phase_gate.proof.sandbox import Sandbox
+from phase_gate.proof.sandbox_runs import SENTINEL, Laboratory, SandboxRun
+from phase_gate.proof.target_source import TargetSource, statements_of
+from phase_gate.proof.verdicts import FunctionProof, TargetProof, Verdict
 from phase_gate.source.functions import Function, walk_functions
-from phase_gate.source.names import FunctionNode, bound_names
+from phase_gate.source.syntax_names import FunctionNode, bound_names
 from phase_gate.values import Value, replace
 
 #: What an emptied function does: return a false value, return a true value, or modify its arguments.

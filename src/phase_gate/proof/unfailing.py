@@ -15,9 +15,9 @@ from pathlib import Path
 
 from phase_gate.gate.inventory import bare_id
 from phase_gate.proof.altering import Site, alter
-from phase_gate.proof.model import Shown, TargetProof
-from phase_gate.proof.running import Laboratory, SandboxRun, SandboxTest
 from phase_gate.proof.sandbox import Limits, NoSandboxError, Sandbox
+from phase_gate.proof.sandbox_runs import Laboratory, SandboxRun, SandboxTest
+from phase_gate.proof.verdicts import Shown, TargetProof
 from phase_gate.values import Value, replace
 from phase_gate.visible import count, cut
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from phase_gate.runs.hello import Hello
     from phase_gate.runs.sessions import RecordedSession
 
-__all__ = ["confirm", "look_ahead", "start"]
+__all__ = ["confirm", "scan_options", "start"]
 
 _hooks_key: pytest.StashKey[SessionHooks] = pytest.StashKey()
 
@@ -26,7 +26,7 @@ _hooks_key: pytest.StashKey[SessionHooks] = pytest.StashKey()
 _KNOWN = "known="
 
 
-def look_ahead(config: pytest.Config) -> None:
+def scan_options(config: pytest.Config) -> None:
     """Import our modules, and record the signal and the start time, before the project's code runs.
 
     Our modules bind the functions they call at import, so a test that leaves `os.replace` mocked does not affect them.
@@ -36,7 +36,7 @@ def look_ahead(config: pytest.Config) -> None:
     # A worker needs almost none of this. The variable alone is no proof: it can be inherited, or set to delay us.
     if "PYTEST_XDIST_WORKER" not in os.environ or "execnet" not in sys.modules:
         import phase_gate.recording.session  # noqa: F401  (it is needed when the tests have run)
-        from phase_gate.recording.hello import beginning
+        from phase_gate.recording.request import beginning
 
         beginning(config)
 
@@ -77,7 +77,7 @@ def start(config: pytest.Config, make_shard: MakeShard | None = None) -> None:
 
 def _choose(config: pytest.Config, make_shard: MakeShard | None) -> RecordedSession:
     """Return the kind of session to record, after all checks that can fail before a test runs."""
-    from phase_gate.recording.hello import find_project, read_hello, void_option
+    from phase_gate.recording.request import find_project, read_hello, void_option
 
     project, option = find_project(config), config.option
     if option.phase is None:

@@ -14,9 +14,8 @@ from phase_gate.gate.inventory import join_id
 from phase_gate.gate.measured import Finding
 from phase_gate.gate.outcomes import FAILING, Bucket
 from phase_gate.gate.record import Document
-from phase_gate.recording.hello import is_extended
-from phase_gate.recording.outcomes import OutcomeHooks
-from phase_gate.recording.settings import (
+from phase_gate.recording.request import is_extended
+from phase_gate.recording.run_settings import (
     describe_narrowing,
     local_plugins,
     narrowed_files,
@@ -24,8 +23,9 @@ from phase_gate.recording.settings import (
     take_settings,
     take_testpaths,
 )
+from phase_gate.recording.tally import OutcomeHooks
 from phase_gate.recording.witness import Seen, Witness, merge_seen
-from phase_gate.runs.inventory import names_in_source
+from phase_gate.runs.session_inventory import names_in_source
 from phase_gate.source import PASSES_ALREADY
 from phase_gate.storage.root import relative_id
 
@@ -123,8 +123,8 @@ def _take_guarding(ids: TestIds, seen: Seen, uncollectable: Iterable[str], root:
     found = {ids.test_id(node): why for node, why in seen.guarding.items()}
     uncollectable = list(uncollectable)
     if uncollectable:
-        from phase_gate.runs.criteria import read_by_name
-        from phase_gate.source.criteria import guards_in_source
+        from phase_gate.runs.criteria_coverage import read_by_name
+        from phase_gate.source.criterion_marks import guards_in_source
 
         found |= read_by_name(uncollectable, root, guards_in_source)
     return found

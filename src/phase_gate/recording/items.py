@@ -17,14 +17,14 @@ import pytest
 
 from phase_gate.gate.freeze import Parts
 from phase_gate.recording.ownership import Ownership
-from phase_gate.recording.settings import announced_packages
+from phase_gate.recording.run_settings import announced_packages
 from phase_gate.source.pieces import SETUPS
 
 
-def look_at_parts(session: pytest.Session, ownership: Ownership) -> Parts:
+def find_support_code(session: pytest.Session, ownership: Ownership) -> Parts:
     """Return the locations of the parts of tests. Call it before a test can change them."""
     try:
-        return _Look(ownership).look(session)
+        return _Look(ownership).read(session)
     except Exception as error:
         # The user's tests run. The end of the run reports the problem, and tests are not frozen without these parts.
         return Parts(problem=f"{type(error).__name__}: {error}")
@@ -34,7 +34,7 @@ class _Look:
     def __init__(self, ownership: Ownership) -> None:
         self._ownership = ownership
 
-    def look(self, session: pytest.Session) -> Parts:
+    def read(self, session: pytest.Session) -> Parts:
         tests, around, seen = set[str](), set[str](), set[object]()
         announced = announced_packages(session.config)
         for item in session.items:

@@ -24,8 +24,8 @@ from phase_gate.bound import os
 from phase_gate.codec import spell_out
 from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.inventory import bare_name
-from phase_gate.recording.outcomes import FAILURE
 from phase_gate.recording.ownership import find_owner
+from phase_gate.recording.tally import FAILURE
 from phase_gate.source.checks import (
     asserts_constant,
     called_for_nothing,

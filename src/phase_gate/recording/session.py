@@ -18,9 +18,9 @@ from phase_gate.bound import time
 from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, PhaseGateError, as_fault
 from phase_gate.recording.document import make_document
-from phase_gate.recording.hello import beginning, is_extended, void_option
 from phase_gate.recording.line_coverage import LineCoverage
-from phase_gate.recording.outcomes import OutcomeHooks
+from phase_gate.recording.request import beginning, is_extended, void_option
+from phase_gate.recording.tally import OutcomeHooks
 from phase_gate.recording.witness import CHANNEL, Witness
 from phase_gate.report.panel import WIDTH, Line, name_root, render_problem
 from phase_gate.runs.hello import hide_from_tests

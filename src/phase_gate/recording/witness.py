@@ -136,10 +136,10 @@ class Witness:
         if self._criteria_ids or self.wanted.reasons:
             self._see_marks(session.items)
         if self.wanted.parts:
-            from phase_gate.recording.items import look_at_parts
+            from phase_gate.recording.items import find_support_code
 
             # Before a test can change any of it.
-            self._collected["parts"] = look_at_parts(session, self._ownership)
+            self._collected["parts"] = find_support_code(session, self._ownership)
 
     def _see_paths(self, items: Iterable[pytest.Item]) -> None:
         path: Path | None = None

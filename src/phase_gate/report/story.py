@@ -12,7 +12,7 @@ from phase_gate.visible import count
 from phase_gate.workflow.names import DONE
 
 if TYPE_CHECKING:
-    from phase_gate.gate.standing import Standing
+    from phase_gate.gate.freshness import CurrentStatus
 
 #: What else happened; `entered`, `claim` and `note` have no sign in the timeline.
 HappeningKind = Literal[
@@ -177,7 +177,7 @@ class Story(Value):
     root: str
     #: When it was read.
     at: str
-    standing: Standing
+    standing: CurrentStatus
     ledger: LedgerCheck
     cycle: int = 0
     phase: str = ""

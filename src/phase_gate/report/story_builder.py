@@ -13,10 +13,10 @@ from typing import Any, Literal
 from phase_gate.errors import StateError, StorageError
 from phase_gate.gate.breaker import Status, at_time
 from phase_gate.gate.events import apply
+from phase_gate.gate.freshness import CurrentStatus
 from phase_gate.gate.measured import describe_override
-from phase_gate.gate.parts import parts_of
-from phase_gate.gate.standing import Standing
 from phase_gate.gate.state import NEW_STATE, Event, State
+from phase_gate.gate.state_extensions import parts_of
 from phase_gate.gate.verdict import Evaluation, evaluation_to_json
 from phase_gate.project import Project
 from phase_gate.report.outcome_rows import COMPARED, Sampled, tell_tests
@@ -60,16 +60,16 @@ def read_story(project: Project, store: TaskStore) -> Story:
 
     builder, events, head = StoryBuilder(load), 0, ""
     lost: tuple[str, ...] = ()
-    standing = Standing(is_open=False, status="closed", reason="")  # any damage is reported instead
+    standing = CurrentStatus(is_open=False, status="closed", reason="")  # any damage is reported instead
     try:
         for line in store.lines():
             read_event(line, builder.see)
             events, head = line.seq, line.hash
-        opened = store.look()
+        opened = store.read()
         task = Task(project, store, builder.state)
         lost = task.lost_runs
         store.check_objects(opened.state)
-        standing = task.standing()
+        standing = task.current_status()
     except StorageError:
         raise
     except StateError as error:
@@ -86,7 +86,7 @@ def _with_damage(story: Story, damaged: list[StateError]) -> Story:
     if not damaged:
         return story
     first = damaged[0]
-    closed = Standing(is_open=False, status="closed", reason=first.problem, next_hint=first.remedy)
+    closed = CurrentStatus(is_open=False, status="closed", reason=first.problem, next_hint=first.remedy)
     check = replace(story.ledger, problem=first.problem, remedy=first.remedy)
     return replace(story, ledger=check, standing=closed)
 
@@ -174,7 +174,7 @@ class StoryBuilder:
 
     def build(
         self,
-        standing: Standing,
+        standing: CurrentStatus,
         ledger: LedgerCheck,
         *,
         at: str,

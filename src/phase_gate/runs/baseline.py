@@ -15,7 +15,7 @@ from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
 from phase_gate.report.panel import Line
 from phase_gate.runs.hello import Wanted, take_surroundings
-from phase_gate.runs.inventory import take_inventory
+from phase_gate.runs.session_inventory import take_inventory
 from phase_gate.runs.sessions import RecordedSession, Screen
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
@@ -33,7 +33,7 @@ class BaselineSession(RecordedSession):
         self._surroundings = take_surroundings(project.root)
         self._shown, self._status = "", 0
         self.wanted = Wanted(root=str(project.root))
-        self._refuse(self._store.look().state)
+        self._refuse(self._store.read().state)
 
     def _refuse(self, state: State) -> None:
         refuse_baseline(state, Task(self.project, self._store, state).rules)

@@ -27,7 +27,7 @@ def confirm_runs(
     """
     status: int | None = None
     for index in range(1, further + 1):
-        before = store.look().state
+        before = store.read().state
         words = [*command, f"--phase-confirming={index}/{further}"]
         if exit_signal is not None and index == further:
             # A signal applies only to the run that it is given with.
@@ -38,7 +38,7 @@ def confirm_runs(
         # Tests may have changed the current folder.
         here = start if os.path.isdir(start) else None
         status = _wait_for(subprocess.Popen(words, env=environment, cwd=here))
-        if not _is_confirmed(before, store.look().state):
+        if not _is_confirmed(before, store.read().state):
             break
     return status
 

@@ -24,7 +24,7 @@ from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.commits import files_of_commit
-from phase_gate.storage.tree.git import try_git
+from phase_gate.storage.tree.git_command import try_git
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import replace

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phase_gate.errors import PhaseOrderError
-from phase_gate.gate.parts import WORK
+from phase_gate.gate.state_extensions import WORK
 from phase_gate.project import Project
-from phase_gate.report.files import REPORT_SUFFIXES, check_report
 from phase_gate.report.panel import Line
+from phase_gate.report.report_files import REPORT_SUFFIXES, check_report
 from phase_gate.storage.root import is_in_environment, place_below, relative_id
 from phase_gate.storage.signal_file import SignalFile
 from phase_gate.values import Value, field

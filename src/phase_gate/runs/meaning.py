@@ -12,7 +12,7 @@ from phase_gate.gate.freeze import Frozen, Meaning, PieceFile
 from phase_gate.gate.inventory import Inventory, bare_name
 from phase_gate.gate.record import Criteria, Document
 from phase_gate.project import Project
-from phase_gate.runs.inventory import read_source, text_id
+from phase_gate.runs.session_inventory import read_source, text_id
 from phase_gate.storage.tree.fingerprint import Tree, compile_globs
 from phase_gate.values import Value
 
@@ -86,7 +86,7 @@ def take_meaning(
         settings=settings,
         pieces=_find_pieces(project, inventory, tree, facts, support)
         if frozen is None
-        else _look_again(project, frozen.pieces, tree),
+        else _read_again(project, frozen.pieces, tree),
     )
 
 
@@ -137,7 +137,7 @@ def _find_pieces(
     return {file: pieces for file, pieces in found.items() if pieces.names}
 
 
-def _look_again(project: Project, frozen: Mapping[str, PieceFile], tree: Tree) -> dict[str, PieceFile]:
+def _read_again(project: Project, frozen: Mapping[str, PieceFile], tree: Tree) -> dict[str, PieceFile]:
     """Return the current content of frozen pieces; files with their frozen content are not parsed."""
     contents = project.take_contents(frozen, tree) if frozen else {}
     return {
@@ -172,7 +172,7 @@ class AtStart(Value):
     texts: Mapping[str, str]
 
 
-def look_at_frozen(project: Project, frozen: Frozen, tree: Tree) -> AtStart:
+def read_frozen(project: Project, frozen: Frozen, tree: Tree) -> AtStart:
     """Return the current contents of the frozen files. Call it before any test can change them."""
     texts = [path for path in frozen.inventory.files if not path.endswith(".py")]
     return AtStart(

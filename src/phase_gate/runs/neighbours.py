@@ -17,8 +17,8 @@ from phase_gate.gate.order import may_end_here
 from phase_gate.gate.record import Criteria, Document
 from phase_gate.gate.state import State
 from phase_gate.project import Project
-from phase_gate.runs.inventory import take_inventory
-from phase_gate.runs.meaning import AtStart, look_at_frozen, take_meaning
+from phase_gate.runs.meaning import AtStart, read_frozen, take_meaning
+from phase_gate.runs.session_inventory import take_inventory
 from phase_gate.storage.files import exists
 from phase_gate.storage.paths import DEFAULT_TASK, task_names
 from phase_gate.storage.root import relative_id
@@ -73,7 +73,7 @@ def _look(project: Project, other: Project, tree: Tree) -> Neighbour | None:
     if store.shared is not None and not exists(store.here_file):
         return None  # other machines have other files: their frozen tests are not in this folder
     try:
-        opened = store.look()
+        opened = store.read()
         state = opened.state
         if not opened.exists and store.has_lost_cycle(state):
             return Neighbour(name=name, problem="its files are gone, and its cycle was open")
@@ -87,7 +87,7 @@ def _look(project: Project, other: Project, tree: Tree) -> Neighbour | None:
     except StateError as error:
         return Neighbour(name=name, problem=error.problem)
     assert frozen is not None
-    at_start = look_at_frozen(project, frozen, tree)
+    at_start = read_frozen(project, frozen, tree)
     return Neighbour(name=name, frozen=frozen, at_start=at_start, waivers=state.overrides.waivers)
 
 

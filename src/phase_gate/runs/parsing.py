@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from phase_gate.gate.inventory import TestFile, bare_name
 from phase_gate.source.doctests import are_doctests, find_doctests, hash_examples
 from phase_gate.source.module_code import module_code
-from phase_gate.source.names import requested_names
+from phase_gate.source.syntax_names import requested_names
 from phase_gate.source.tests import find_tests, parse_source
 
 

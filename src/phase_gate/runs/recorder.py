@@ -24,9 +24,9 @@ from phase_gate.gate.run_end import RunEnd
 from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
 from phase_gate.runs.ending import write_end
+from phase_gate.runs.evaluation_input import make_record
 from phase_gate.runs.hello import Hello, choose_reports, refuse_outside_verify, take_surroundings, written_below
-from phase_gate.runs.meaning import AtStart, look_at_frozen
-from phase_gate.runs.record import make_record
+from phase_gate.runs.meaning import AtStart, read_frozen
 from phase_gate.storage.lock import RunLock, host_name
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore, Transaction
@@ -110,7 +110,7 @@ class Recorder:
         if hello.verifies:
             # Problems of the task are reported when its order is checked: the tests run anyway.
             with contextlib.suppress(StateError):
-                opened = store.look()
+                opened = store.read()
                 run = cls(project, Task(project, store, opened.state).rules, store, hello)
                 run.opened = opened
                 return run
@@ -135,7 +135,7 @@ class Recorder:
     def check_order(self) -> None:
         """Check that the phase may run now, before anything is written."""
         if not self.opened.exists:
-            self.opened = self.store.look()
+            self.opened = self.store.read()
         refuse_outside_verify(self.state)
         if self.hello.exit_signal is not None:
             self.store.refuse_while_driven(self.state)
@@ -165,7 +165,7 @@ class Recorder:
         typed = self.hello.criteria
         if typed is None and not self.criteria_given and self.project.configuration.run.criteria is None:
             return
-        from phase_gate.runs.criteria import choose_criteria
+        from phase_gate.runs.criteria_coverage import choose_criteria
 
         self.criteria = choose_criteria(self, typed)
 
@@ -184,7 +184,7 @@ class Recorder:
         self._remember(self.state, entry)
         frozen = None if entry.phase.scope == "targets" else self.store.objects.load_frozen(self.state.freeze.current)
         if frozen is not None:
-            self.at_start = look_at_frozen(self.project, frozen, self.tree)
+            self.at_start = read_frozen(self.project, frozen, self.tree)
         self._look_around(self.state, entry.phase)
         with self.store.transaction(known=self.opened) as change:
             self._report_lost(change)
@@ -292,10 +292,10 @@ class Recorder:
         """Return the task before the run began; None if another event happened since."""
         return self._states[0] if self._states is not None and state is self._states[1] else None
 
-    def look_again(self) -> State:
+    def refresh(self) -> State:
         """Return the task's state after the tests: as our start left it, if no process has written since."""
         if not self.store.is_as_opened(self.opened):
-            self.opened = self.store.look()
+            self.opened = self.store.read()
         self.refuse_lost(self.opened)
         return self.state
 

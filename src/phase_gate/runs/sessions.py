@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, ClassVar
 from phase_gate import exit_codes
 from phase_gate.errors import PhaseGateError, StateError, as_fault
 from phase_gate.evidence.context import RunCoverage, say_nothing
+from phase_gate.gate.freshness import exit_status_for
 from phase_gate.gate.order import named_phase
 from phase_gate.gate.outcomes import Kind
 from phase_gate.gate.record import Document
 from phase_gate.gate.run_end import RunEnd
-from phase_gate.gate.standing import exit_status_for
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.project import Project
-from phase_gate.report.files import prepare_reports, write_reports
 from phase_gate.report.panel import WIDTH, Line, render_panel, render_problem
+from phase_gate.report.report_files import prepare_reports, write_reports
+from phase_gate.runs.evaluation_input import missing_modules
 from phase_gate.runs.hello import Hello, Wanted, recorded_for
 from phase_gate.runs.meaning import written_since
-from phase_gate.runs.record import missing_modules
 from phase_gate.runs.recorder import Recorder
 from phase_gate.storage.lock import network_warning
 from phase_gate.values import Value
@@ -188,7 +188,7 @@ class TestRun(RecordedSession):
         if evaluation is None:
             return {}
         from phase_gate.gate.verdict import evaluation_to_json
-        from phase_gate.report.ci import suite_properties
+        from phase_gate.report.ci_files import suite_properties
 
         return suite_properties(evaluation_to_json(evaluation))
 
@@ -237,7 +237,7 @@ class TestRun(RecordedSession):
         # The last of several runs announces the verdict for all.
         if evaluation is None or not is_wanted or self.further_runs():
             return ()
-        from phase_gate.report.ci import write_for_ci
+        from phase_gate.report.ci_files import write_for_ci
 
         told = write_for_ci(evaluation, environment, meaning=self._meaning, reports=self.run.report_files)
         self._complaints += told.complaints

@@ -15,7 +15,7 @@ from phase_gate.shards.merging import combine_shards
 from phase_gate.shards.records import Shard
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.storage.store import TaskStore
-from phase_gate.storage.tree.git import head_of
+from phase_gate.storage.tree.git_command import head_of
 from phase_gate.workflow.model_json import workflow_from_json
 
 

@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
-from phase_gate.source.names import FunctionNode, last_name, named_functions
+from phase_gate.source.syntax_names import FunctionNode, last_name, named_functions
 
 #: Calls with one of these words in their name count as checks.
 _CHECKING_WORDS = frozenset(

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator
 
 from phase_gate.source.body_hash import HASH_LENGTH
-from phase_gate.source.names import Definition, FunctionNode, flat
+from phase_gate.source.syntax_names import Definition, FunctionNode, flat
 
 
 def find_doctests(tree: ast.Module, path: str) -> dict[str, str]:

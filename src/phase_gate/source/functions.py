@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from phase_gate.source.body_hash import hash_body
-from phase_gate.source.names import FunctionNode, blocks, last_name, named_functions
+from phase_gate.source.syntax_names import FunctionNode, blocks, last_name, named_functions
 from phase_gate.values import Value
 
 #: Methods that Python asks for values of certain types, and that tests of something else use all the time.

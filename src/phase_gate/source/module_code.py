@@ -12,7 +12,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from phase_gate.source.body_hash import HASH_LENGTH, hash_body
-from phase_gate.source.names import FunctionNode, bound_names, flag_of, provided_name, requested_names, split_import
+from phase_gate.source.syntax_names import (
+    FunctionNode,
+    bound_names,
+    flag_of,
+    provided_name,
+    requested_names,
+    split_import,
+)
 from phase_gate.values import Value
 
 #: Names that pytest reads from a module by themselves: binding one changes tests that never mention it.

@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Collection, Iterable, Iterator
 
 from phase_gate.source.body_hash import HASH_LENGTH, hash_body
-from phase_gate.source.names import FunctionNode
+from phase_gate.source.syntax_names import FunctionNode
 
 #: Methods that pytest and unittest call by their names, before and after each test.
 SETUPS = frozenset(

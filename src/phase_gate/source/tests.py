@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 
 from phase_gate.source.body_hash import hash_alternatives
-from phase_gate.source.names import FunctionNode, last_name
+from phase_gate.source.syntax_names import FunctionNode, last_name
 from phase_gate.values import Value
 
 #: What makes a function with a test's name something else.

@@ -25,7 +25,7 @@ class Repaired(Value):
 def repair(store: TaskStore) -> Repaired:
     """Make the task usable again. Raises NotAllowedError if it is not damaged."""
     with contextlib.suppress(TamperedError):
-        store.check_objects(store.look().state)
+        store.check_objects(store.read().state)
         raise NotAllowedError("nothing is damaged", remedy="phase-gate status")
     with store.lock():
         return _rewrite(store)

@@ -17,7 +17,7 @@ from phase_gate.storage import cache
 from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.tree.commits import blobs_at_head, files_of_commit
 from phase_gate.storage.tree.contents import LINK
-from phase_gate.storage.tree.git import head_of, read_blobs
+from phase_gate.storage.tree.git_command import head_of, read_blobs
 from phase_gate.values import Value, field, replace
 
 #: Bytes of uncommitted data, before compression: more than one person changes between two commits.

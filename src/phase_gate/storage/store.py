@@ -173,7 +173,7 @@ class TaskStore(TaskPaths):
 
     def refuse_while_driven(self, state: State) -> None:
         """Raise NotAllowedError during an iteration of a drive: only the drive itself may end the phase."""
-        from phase_gate.gate.parts import parts_of
+        from phase_gate.gate.state_extensions import parts_of
 
         why = next(filter(None, (part.holds_signal(value) for part, value in parts_of(state))), "")
         if why and self._command != DRIVER and self.is_driven():
@@ -181,14 +181,14 @@ class TaskStore(TaskPaths):
 
     # --- reading -------------------------------------------------------------------------------------------------
 
-    def look(self) -> Opened:
+    def read(self) -> Opened:
         """Return the task as it is on disk. Takes no lock and writes nothing."""
         refuse_links(self._own_folders)
         return self.opener.open()
 
-    def look_if_begun(self) -> State | None:
+    def read_if_begun(self) -> State | None:
         """Return the state; None for a task that never started. Raises StateError if it was removed in mid-cycle."""
-        opened = self.look()
+        opened = self.read()
         if opened.exists:
             return opened.state
         if self.has_lost_cycle(opened.state):

@@ -78,7 +78,7 @@ def open_address(address: StoreAddress, cache: Path, environment: Mapping[str, s
     key = (address, cache)
     if key not in _opened:
         # One module a kind, loaded where it is used: a database's client takes longer to load than all of us.
-        module = importlib.import_module(f"phase_gate.stores.{address.kind}")
+        module = importlib.import_module(f"phase_gate.stores.{address.kind}_store")
         _opened[key] = module.open_store(address, cache / "store", environment)
     return _opened[key]
 
@@ -142,7 +142,7 @@ def find_place(root: Path, address: StoreAddress) -> str:
     """Return where data goes: the address of a git remote where only its name is given."""
     if address.kind != GIT:
         return address.place
-    from phase_gate.stores.git import find_remote
+    from phase_gate.stores.git_store import find_remote
 
     return find_remote(address, root)
 

@@ -27,7 +27,7 @@ from phase_gate.hashing import sha1
 from phase_gate.storage.files import REAL, exists, read_bytes, refuse, remove_file, write_atomically
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.paths import make_state_folder
-from phase_gate.storage.tree.git import GIT_SETTINGS, NO_HOOKS, NoGitError, find_git
+from phase_gate.storage.tree.git_command import GIT_SETTINGS, NO_HOOKS, NoGitError, find_git
 from phase_gate.stores.shared import Head
 from phase_gate.values import Value
 

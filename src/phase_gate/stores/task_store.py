@@ -78,11 +78,11 @@ class SharedTaskStore(TaskStore):
 
     # --- what others have added ----------------------------------------------------------------------------------
 
-    def look(self) -> Opened:
+    def read(self) -> Opened:
         """Return the task as the shared store has it; what is new is written to the folder, under its lock."""
         return self._look(self._read_beyond)
 
-    def look_with(self, known: Head, told: Tail) -> Opened:
+    def read_with(self, known: Head, told: Tail) -> Opened:
         """Return the task of the shared store, from the answer to an earlier query."""
 
         def read(opened: Opened) -> Tail | None:
@@ -93,7 +93,7 @@ class SharedTaskStore(TaskStore):
         return self._look(read)
 
     def _look(self, read: Callable[[Opened], Tail | None]) -> Opened:
-        opened = super().look()
+        opened = super().read()
         tail = read(opened)
         if tail is None:
             return opened
@@ -195,10 +195,10 @@ class SharedTaskStore(TaskStore):
     def _is_damaged(self) -> bool:
         alone = self.alone()
         try:
-            alone.check_objects(alone.look().state)
+            alone.check_objects(alone.read().state)
             for _ in alone.lines():
                 pass
-            self.look()
+            self.read()
             self.verify_whole()
         except TamperedError:
             return True
@@ -260,7 +260,7 @@ def catch_up_all(
         try:
             store = open_store(task)
             assert isinstance(store, SharedTaskStore), "tasks are shared here"
-            store.look_with(head, tail)
+            store.read_with(head, tail)
         except StoreUnreachableError:
             raise
         except StateError as error:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from phase_gate.evidence.documents.completeness import count_words, is_hole
 from phase_gate.evidence.documents.library import Page, Piece
-from phase_gate.evidence.documents.rules import count_words, is_hole
 from phase_gate.tasks.handins import read_audit, read_root_cause, read_snapshot
 from phase_gate.values import Value
 from phase_gate.visible import count
@@ -28,7 +28,7 @@ _READERS: Mapping[str, Callable[[object], Any]] = {
 }
 
 
-def look_at(root: Path, artifact: Artifact) -> SeenArtifact:
+def read_artifact(root: Path, artifact: Artifact) -> SeenArtifact:
     """Return the artifact as it is now."""
     files = find_files(root, artifact)
     if not files:

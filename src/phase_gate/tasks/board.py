@@ -18,7 +18,7 @@ from phase_gate.gate.judging import Case, judgement_events
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.verdict import Evaluation
-from phase_gate.names import author_of, same_name
+from phase_gate.identities import author_of, same_name
 from phase_gate.project import Look, Project
 from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.storage.opening import Opened
@@ -29,8 +29,12 @@ from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.task import Task, take_listed_tree
 from phase_gate.tasks.changes import TaskChanges, find_changes
 from phase_gate.tasks.handins import ExecutorResult, Verdict
-from phase_gate.tasks.judging import judge
-from phase_gate.tasks.model import (
+from phase_gate.tasks.overview import Overview, load_overview
+from phase_gate.tasks.result import status_to_json
+from phase_gate.tasks.rules import MARGIN, Escalation, escalate, resume_command
+from phase_gate.tasks.show import render_state
+from phase_gate.tasks.verify_verdict import judge
+from phase_gate.tasks.work import (
     FINISHED,
     PHASE,
     Check,
@@ -41,10 +45,6 @@ from phase_gate.tasks.model import (
     require_verification,
     task_slug,
 )
-from phase_gate.tasks.overview import Overview, load_overview
-from phase_gate.tasks.result import status_to_json
-from phase_gate.tasks.rules import MARGIN, Escalation, escalate, resume_command
-from phase_gate.tasks.show import render_state
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase
 
@@ -104,8 +104,8 @@ class TaskBoard:
     def overview(self) -> Overview:
         if self._overview is None:
             if self._look is None:
-                self._look = self.project.look_at_tasks(self._owner)
-            self._overview = load_overview(self.project.state_folder, self._look_at, tuple(self._look.refused))
+                self._look = self.project.read_tasks(self._owner)
+            self._overview = load_overview(self.project.state_folder, self._read_task, tuple(self._look.refused))
         return self._overview
 
     @functools.cached_property
@@ -127,9 +127,9 @@ class TaskBoard:
             self._sessions[task] = TaskSession(self, task)
         return self._sessions[task]
 
-    def _look_at(self, task: str) -> State | None:
+    def _read_task(self, task: str) -> State | None:
         assert self._look is not None, "the overview sets it"
-        return self._look(task) if task in self._look.refused else self.session(task).look_alone()
+        return self._look(task) if task in self._look.refused else self.session(task).read_alone()
 
     # --- which task ----------------------------------------------------------------------------------------------
 
@@ -202,7 +202,7 @@ class TaskBoard:
     def _tell_damage(self, tasks: Iterable[str]) -> None:
         """Raise the error of the first of these damaged tasks: the command may be for it."""
         for task in tasks:
-            self.store(task).look()
+            self.store(task).read()
 
     def refuse_halted(self, wave: str) -> None:
         """Refuse to continue in a wave that is halted. Raises NotAllowedError."""
@@ -249,25 +249,25 @@ class TaskSession:
 
     # --- reading -------------------------------------------------------------------------------------------------
 
-    def look(self) -> Opened:
+    def read(self) -> Opened:
         """Return the task's current state. The ledger is read again only if it was written since."""
         if self.store.shared is not None or self._opened is None or not self.store.is_as_opened(self._opened):
-            self._opened = self.store.look()
+            self._opened = self.store.read()
         return self._opened
 
-    def look_alone(self) -> State | None:
+    def read_alone(self) -> State | None:
         """Return the state in the local folder; None for a task that never began."""
         opened = self._opened
         if opened is None or not opened.exists or not self.store.is_as_opened(opened):
             store = self.store.alone()
-            opened = store.look()
+            opened = store.read()
             if not opened.exists:
-                return store.look_if_begun()
+                return store.read_if_begun()
             self._opened = opened
         return opened.state
 
     def state(self) -> State:
-        return self.look().state
+        return self.read().state
 
     def verification(self) -> Verification:
         return require_verification(self.state(), self.task)

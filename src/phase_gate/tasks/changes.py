@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.evidence.context import EvidenceContext
-from phase_gate.evidence.git import look_since
+from phase_gate.evidence.git import changes_since
 from phase_gate.storage.tree.fingerprint import Tree, compile_globs, list_matcher
-from phase_gate.storage.tree.git import read_blobs, try_git
-from phase_gate.tasks.model import Status, Verification
+from phase_gate.storage.tree.git_command import read_blobs, try_git
+from phase_gate.tasks.work import Status, Verification
 from phase_gate.values import Value
 from phase_gate.visible import count, cut, name_first
 
@@ -54,7 +54,7 @@ class TaskChanges(Value):
 
 def remember_files(context: EvidenceContext, tree: Tree) -> dict[str, Any]:
     """Return the commit and the files when a task is taken, for `find_changes` and `read_diff`."""
-    return {"git": look_since(context, None).now, "files": dict(tree.files)}
+    return {"git": changes_since(context, None).now, "files": dict(tree.files)}
 
 
 def find_changes(
@@ -111,7 +111,7 @@ def _changed(context: EvidenceContext, tree: Tree, before: Any) -> tuple[frozens
     """Return the files that changed, and the current commit of HEAD."""
     head = ""
     if before["git"] is not None:
-        since = look_since(context, before["git"])
+        since = changes_since(context, before["git"])
         head = "" if since.now is None else since.now["head"] or ""
         if since.files is not None:
             return since.files, head

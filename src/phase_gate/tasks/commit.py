@@ -9,12 +9,12 @@ from pathlib import Path
 
 from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.storage.tree.fingerprint import list_matcher
-from phase_gate.storage.tree.git import NoGitError, act_with_git, head_of, try_git
+from phase_gate.storage.tree.git_command import NoGitError, act_with_git, head_of, try_git
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.tasks.board import Step, TaskBoard, TaskSession, TaskStatus
-from phase_gate.tasks.judging import holds_back, require_status, waived_files
-from phase_gate.tasks.model import Status, Verification
 from phase_gate.tasks.rules import refuse_escalated
+from phase_gate.tasks.verify_verdict import holds_back, require_status, waived_files
+from phase_gate.tasks.work import Status, Verification
 from phase_gate.visible import show_rows
 
 #: In the commit's message.

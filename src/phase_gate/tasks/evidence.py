@@ -16,17 +16,17 @@ from phase_gate.errors import ConditionError, ConfigurationError, WorkflowError
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.evidence.gathering import PartEvidence, gather
 from phase_gate.gate.measured import LOOKED_AT, Finding, Measured, Remembered
-from phase_gate.gate.parts import WORK
+from phase_gate.gate.state_extensions import WORK
 from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.storage.root import place_below
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import compile_globs
-from phase_gate.storage.tree.git import NoGitError, head_of, run_git
-from phase_gate.tasks.artifacts import SeenArtifact, digest_file, fault_of, fingerprint, look_at
-from phase_gate.tasks.asking import missing_commands, path_of
+from phase_gate.storage.tree.git_command import NoGitError, head_of, run_git
+from phase_gate.tasks.artifacts import SeenArtifact, digest_file, fault_of, fingerprint, read_artifact
 from phase_gate.tasks.handins import REQUESTING_KINDS, AuditFinding, RootCause
-from phase_gate.tasks.model import Pipeline, count_votes, find_pipeline, pipeline_of
+from phase_gate.tasks.requirements import missing_commands, path_of
 from phase_gate.tasks.routing import CHANGE_REQUESTED, PipelineFiles, problem_of_rewind, rules_of
+from phase_gate.tasks.work import Pipeline, count_votes, find_pipeline, pipeline_of
 from phase_gate.values import Value, field, replace
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue
@@ -83,7 +83,7 @@ class PipelineEvidence(PartEvidence):
         """Return the remembered values with the current state of the pipeline's files."""
         rules, root = rules_of(workflow), task.project.root
         files = PipelineFiles(
-            artifacts={name: look_at(root, artifact).digest for name, artifact in rules.artifacts.items()},
+            artifacts={name: read_artifact(root, artifact).digest for name, artifact in rules.artifacts.items()},
             commit=head_of(root),
             root_cause=_read_root_cause(task.project, rules) if phase.recovers else {},
             commands=_commands_of(task.project, workflow),
@@ -98,7 +98,7 @@ class PipelineEvidence(PartEvidence):
         return replace(found, parts={**found.parts, WORK: files})
 
 
-def look_again(task: Task, workflow: Workflow, phase: Phase) -> Measured:
+def measure_again(task: Task, workflow: Workflow, phase: Phase) -> Measured:
     """Return new measurements for a verdict that comes after a run, without the checks, which the run made."""
     return gather(task, workflow, replace(phase, requires=replace(requires_of(phase), checks=())), wanted=LOOKED_AT)
 
@@ -114,7 +114,7 @@ def _failed_phase(task: Task, workflow: Workflow, phase: Phase) -> Phase | None:
     pipeline = find_pipeline(task.state)
     if pipeline is None or not phase.recovers:
         return None
-    record = look_at(task.project.root, rules_of(workflow).artifacts[record_name(workflow, phase)]).document
+    record = read_artifact(task.project.root, rules_of(workflow).artifacts[record_name(workflow, phase)]).document
     if not isinstance(record, RootCause) or record.rewind_to not in ("", pipeline.failed_phase):
         return None
     return workflow.phase(pipeline.failed_phase)
@@ -123,7 +123,7 @@ def _failed_phase(task: Task, workflow: Workflow, phase: Phase) -> Phase | None:
 def _read_root_cause(project: Project, rules: PipelineRules) -> dict[str, str]:
     """Return the content of the existing root-cause record, from whatever attempt."""
     for artifact in rules.artifacts.values():
-        record = look_at(project.root, artifact).document if artifact.schema == ROOT_CAUSE else None
+        record = read_artifact(project.root, artifact).document if artifact.schema == ROOT_CAUSE else None
         if isinstance(record, RootCause):
             said = {"summary": f"{record.summary}: {record.root_cause}", "human_input": record.required_human_input}
             return {"artifact": artifact.name, "phase": record.failed_phase, **said}
@@ -194,7 +194,7 @@ class Look:
 
     def artifact(self, name: str) -> SeenArtifact:
         if name not in self._seen:
-            self._seen[name] = look_at(self.task.project.root, self.rules.artifacts[name])
+            self._seen[name] = read_artifact(self.task.project.root, self.rules.artifacts[name])
         return self._seen[name]
 
     @functools.cached_property
@@ -259,7 +259,7 @@ class PipelineProvider(Provider):
             found = self._recovery(found)
         if DRIFT in self.phase.raises and self.rules.drift is not None:
             is_left_out = left_out(context, self.rules)
-            found = self._drift(found, look_for_drift(context, self.rules.drift, self.pipeline.base, is_left_out))
+            found = self._drift(found, find_drift(context, self.rules.drift, self.pipeline.base, is_left_out))
         wanted = context.wanted | _ALWAYS
         # A pending request is only reported in a phase whose rules mention it.
         is_asked = "no-pending-request" in self.phase.gate_1.guards
@@ -440,9 +440,7 @@ def left_out(context: EvidenceContext, rules: PipelineRules) -> Callable[[str], 
     return lambda path: matches(path) or ".phase-gate" in path.split("/")
 
 
-def look_for_drift(
-    context: EvidenceContext, rules: Drift, base: str, is_left_out: Callable[[str], bool]
-) -> Drifted | None:
+def find_drift(context: EvidenceContext, rules: Drift, base: str, is_left_out: Callable[[str], bool]) -> Drifted | None:
     """Return the changes since that commit, without documents and artifacts; None if git can't compare."""
     options = ("--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
     root, changed = str(context.root), {}

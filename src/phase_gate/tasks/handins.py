@@ -15,7 +15,7 @@ from phase_gate.config.nodes import Items, Node, Table, Text, find, shorten
 from phase_gate.config.reading import Reader
 from phase_gate.config.yaml import read_document
 from phase_gate.errors import DocumentError, MalformedResultError, VoteError
-from phase_gate.tasks.model import Choice
+from phase_gate.tasks.work import Choice
 from phase_gate.values import Value, field, replace
 
 ExecutorStatus = Literal["success", "failure", "blocked"]

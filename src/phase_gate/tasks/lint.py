@@ -12,7 +12,7 @@ import shlex
 from itertools import dropwhile
 from pathlib import PurePath
 
-from phase_gate.tasks.model import TaskSpec
+from phase_gate.tasks.work import TaskSpec
 from phase_gate.values import Value
 from phase_gate.visible import cut
 

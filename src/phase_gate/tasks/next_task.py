@@ -13,13 +13,13 @@ from typing import Literal
 from phase_gate.errors import MovedError, NotAllowedError
 from phase_gate.gate.state import NEW_STATE
 from phase_gate.storage import store
-from phase_gate.storage.tree.git import head_of
+from phase_gate.storage.tree.git_command import head_of
 from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus
-from phase_gate.tasks.model import FINISHED, STEPS, FailureType, Status, Verification, require_verification
 from phase_gate.tasks.overview import Overview
 from phase_gate.tasks.rules import MARGIN, asks_person, lease_ends, resume_command
 from phase_gate.tasks.start import collect_known_here, remember_here
 from phase_gate.tasks.steps import begin_attempt
+from phase_gate.tasks.work import FINISHED, STEPS, FailureType, Status, Verification, require_verification
 from phase_gate.values import Value
 
 #: Steps whose worker may be late. A task that waits for its reviewer no longer needs its worker.
@@ -70,7 +70,7 @@ def _is_over(board: TaskBoard, row: Verification) -> bool:
 def _claim(session: TaskSession, row: Verification, *, by: str, show: Callable[[str], None]) -> TaskStatus | None:
     """Begin an attempt; return None if another worker was first."""
     # From the local folder: writing fails if the task has changed elsewhere.
-    state = session.look_alone() or NEW_STATE
+    state = session.read_alone() or NEW_STATE
     verification = require_verification(state, session.task)
     if not _is_as_seen(verification, row):
         return None

@@ -10,17 +10,17 @@ from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.order import Entry, How, entry_events, shorten
 from phase_gate.gate.overrides import Kind, Person, override_record, refuse_excuse
-from phase_gate.gate.parts import WORK
 from phase_gate.gate.state import Event, State
+from phase_gate.gate.state_extensions import WORK
 from phase_gate.storage.store import Transaction
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.tasks.artifacts import fingerprint
-from phase_gate.tasks.asking import vote_file
 from phase_gate.tasks.evidence import Look
 from phase_gate.tasks.handins import Ballot
-from phase_gate.tasks.model import Failure, Pipeline, Request, Tally, Word, count_votes, pipeline_of
+from phase_gate.tasks.requirements import vote_file
 from phase_gate.tasks.routing import Plan, budget, decided, failure_events, made, main_line, rules_of
+from phase_gate.tasks.work import Failure, Pipeline, Request, Tally, Word, count_votes, pipeline_of
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import CHANGE_TYPES, Consensus, Phase, Workflow, requires_of, settle
 

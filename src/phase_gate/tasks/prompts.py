@@ -13,7 +13,11 @@ from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError
 from phase_gate.tasks.board import TaskSession
 from phase_gate.tasks.changes import read_diff
-from phase_gate.tasks.model import (
+from phase_gate.tasks.overview import Overview
+from phase_gate.tasks.result import evidence_chain
+from phase_gate.tasks.rules import needs_manual_review, retries_left
+from phase_gate.tasks.verify_evaluation import LINES
+from phase_gate.tasks.work import (
     FINISHED,
     STEPS,
     Check,
@@ -23,10 +27,6 @@ from phase_gate.tasks.model import (
     Verification,
     require_verification,
 )
-from phase_gate.tasks.overview import Overview
-from phase_gate.tasks.result import evidence_chain
-from phase_gate.tasks.rules import needs_manual_review, retries_left
-from phase_gate.tasks.weighing import LINES
 from phase_gate.values import Value
 from phase_gate.visible import count, name_first, show_line, show_text
 from phase_gate.workflow.settings import GATE_TIMEOUT, MAX_TIMEOUTS

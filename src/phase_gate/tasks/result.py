@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from phase_gate.codec import spell_out
-from phase_gate.tasks.model import FINISHED, MAX_ATTEMPTS, NOT_PASSED, Failure, FailureType, Status, Verification, Word
 from phase_gate.tasks.rules import Escalation, asks_person, needs_manual_review, seconds_between
+from phase_gate.tasks.work import FINISHED, MAX_ATTEMPTS, NOT_PASSED, Failure, FailureType, Status, Verification, Word
 from phase_gate.values import as_dict
 
 if TYPE_CHECKING:
-    from phase_gate.tasks.model import Pipeline
     from phase_gate.tasks.overview import Overview
     from phase_gate.tasks.pipeline_steps import VoteStanding
+    from phase_gate.tasks.work import Pipeline
 
 
 # --- a verify task

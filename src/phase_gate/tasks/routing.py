@@ -11,10 +11,10 @@ from typing import Any
 from phase_gate.codec import spell_out, to_json
 from phase_gate.gate.advice import what_gate_1_misses
 from phase_gate.gate.measured import Remembered
-from phase_gate.gate.parts import WORK
 from phase_gate.gate.state import Event
+from phase_gate.gate.state_extensions import WORK
 from phase_gate.gate.verdict import Evaluation, Verdict, way_to, way_to_begin, with_advice
-from phase_gate.tasks.model import Failure, Pipeline, Request
+from phase_gate.tasks.work import Failure, Pipeline, Request
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.model import MAX_RECOVERIES, Artifact, Phase, PipelineRules, Workflow, requires_of
 from phase_gate.workflow.names import DONE, STUCK, look_command

@@ -12,11 +12,9 @@ from typing import Any
 from phase_gate.gate.measured import Section
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation
-from phase_gate.tasks.asking import vote_command
-from phase_gate.tasks.judging import advise_task, weak_notes
-from phase_gate.tasks.model import NOT_PASSED, WEIGHTS, Failure, Pipeline, Status, Verification, find_pipeline
 from phase_gate.tasks.overview import RECENT, Overview
 from phase_gate.tasks.pipeline_steps import VoteStanding
+from phase_gate.tasks.requirements import vote_command
 from phase_gate.tasks.result import (
     architect_status,
     executor_status,
@@ -29,6 +27,8 @@ from phase_gate.tasks.result import (
 )
 from phase_gate.tasks.routing import budget, furthest_failure, main_line
 from phase_gate.tasks.rules import Escalation, escalate, resume_command
+from phase_gate.tasks.verify_verdict import advise_task, weak_notes
+from phase_gate.tasks.work import NOT_PASSED, WEIGHTS, Failure, Pipeline, Status, Verification, find_pipeline
 from phase_gate.visible import count
 from phase_gate.workflow.model import Workflow
 from phase_gate.workflow.names import DONE, STUCK, look_command

@@ -17,13 +17,15 @@ from phase_gate.gate.order import Entry, How, entry_events
 from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
 from phase_gate.storage.store import TaskStore
-from phase_gate.storage.tree.git import head_of
+from phase_gate.storage.tree.git_command import head_of
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.changes import remember_files
 from phase_gate.tasks.lint import lint_command, lint_done, pytest_arguments
-from phase_gate.tasks.model import (
+from phase_gate.tasks.rules import set_limits
+from phase_gate.tasks.steps import begin_attempt
+from phase_gate.tasks.work import (
     FINISHED,
     PHASE,
     WORKFLOW,
@@ -33,8 +35,6 @@ from phase_gate.tasks.model import (
     find_verification,
     require_verification,
 )
-from phase_gate.tasks.rules import set_limits
-from phase_gate.tasks.steps import begin_attempt
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Overlay, Workflow
 from phase_gate.workflow.model_json import workflow_to_json

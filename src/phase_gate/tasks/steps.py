@@ -12,7 +12,7 @@ from phase_gate.gate.judging import judged_event
 from phase_gate.gate.overrides import Person, forced_events, override_record, refuse_excuse
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.verdict import with_advice
-from phase_gate.names import same_name
+from phase_gate.identities import same_name
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.tasks.board import LONGEST, Attachment, Step, TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.changes import TaskChanges
@@ -24,8 +24,9 @@ from phase_gate.tasks.handins import (
     result_to_json,
     verdict_to_json,
 )
-from phase_gate.tasks.judging import advise_task, judge, require_status, waived_files
-from phase_gate.tasks.model import (
+from phase_gate.tasks.rules import escalate, extend_limits, late, refuse_unchanged, require_attempt, since_resumed
+from phase_gate.tasks.verify_verdict import advise_task, judge, require_status, waived_files
+from phase_gate.tasks.work import (
     FINISHED,
     IN_PROGRESS,
     NOT_PASSED,
@@ -35,7 +36,6 @@ from phase_gate.tasks.model import (
     Verification,
     Word,
 )
-from phase_gate.tasks.rules import escalate, extend_limits, late, refuse_unchanged, require_attempt, since_resumed
 
 #: The reviewer's confidence as a number.
 SURE = {"HIGH": 1.0, "MEDIUM": 0.5, "LOW": 0.0}

@@ -1,7 +1,7 @@
 """Documents as evidence: what was written in this cycle, whether diagrams are valid, whether decisions are recorded.
 
 Every cycle begins with a list of the documents, so this module imports the parsers only when documents are measured.
-May read files below the root. Begin with `measuring`.
+May read files below the root. Begin with `document_metrics`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class DocumentProvider(Provider):
         }
 
     def measure(self, context: EvidenceContext) -> Measured:
-        from phase_gate.evidence.documents.measuring import DocumentMeasurement
+        from phase_gate.evidence.documents.document_metrics import DocumentMeasurement
 
         return DocumentMeasurement(context).measure()
 

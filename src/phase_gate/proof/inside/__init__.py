@@ -3,7 +3,7 @@
 It imports no other module of this project, and is never imported from this location. Each sandbox gets a copy of this
 folder under a random name, with an order file. Once loaded, the copy is deleted, with its modules, paths and variables,
 so that code under test finds as few signs of a sandbox as possible. This package only sends facts, which
-`phase_gate.proof.running` interprets. Begin with `reporter`.
+`phase_gate.proof.sandbox_runs` interprets. Begin with `reporter`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from phase_gate.errors import NotAllowedError
-from phase_gate.storage.tree.git import run_git, try_git
+from phase_gate.storage.tree.git_command import run_git, try_git
 from phase_gate.values import Value
 
 

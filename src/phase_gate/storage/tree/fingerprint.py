@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from phase_gate.hashing import sha256
 from phase_gate.storage.tree.contents import Contents, is_shown
-from phase_gate.storage.tree.git import NoGitError
-from phase_gate.storage.tree.names import list_with_git
+from phase_gate.storage.tree.git_command import NoGitError
+from phase_gate.storage.tree.listing import list_with_git
 from phase_gate.values import Value, field
 from phase_gate.workflow.settings import DEFAULT_DOCS
 
@@ -96,7 +96,7 @@ def _list_names(top: str) -> tuple[str, Mapping[str, bool]]:
     try:
         return "git", list_with_git(top)
     except NoGitError:
-        from phase_gate.storage.tree.names import walk_sources
+        from phase_gate.storage.tree.listing import walk_sources
 
         return "walk", dict.fromkeys(walk_sources(top), False)
 

@@ -1,0 +1,197 @@
+"""Measure the project when an agent claims to be done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from phase_gate.claims.confidence import Indicator, Known, Measures, plan_is_ticked
+from phase_gate.claims.decision import ClaimContext
+from phase_gate.errors import NotAllowedError
+from phase_gate.evidence.gathering import context_of, gather_evidence
+from phase_gate.evidence.git import changes_since_commit
+from phase_gate.gate.measured import Measured
+from phase_gate.gate.outcomes import Kind
+from phase_gate.gate.state import State
+from phase_gate.gate.verdict import Evaluation
+from phase_gate.project import Project
+from phase_gate.task import Task
+from phase_gate.visible import count
+from phase_gate.workflow.metrics import CLAIM_METRICS
+from phase_gate.workflow.model import Phase
+
+#: The maximum number of bytes read from a plan.
+_MAX_PLAN = 4 * 1024 * 1024
+
+#: How to get a verdict on the current files, by whether the phase has no tests.
+_JUDGE = {False: "run the tests", True: "have the phase judged"}
+
+
+def measure_claim(task: Task, *, claim_file: Path | None = None, show: Callable[[str], None]) -> ClaimContext:
+    """Return everything that a claim is compared with.
+
+    :param claim_file: the file with the claim, which does not count as a changed file.
+    :param show: shows progress while a command of the project runs.
+    """
+    project, state = task.project, task.state
+    phase = task.rules.phase(str(state.phase))
+    if phase is None:
+        raise NotAllowedError("the cycle is done: there is nothing to claim", remedy=project.begin_command)
+    tests = _tests_pass(task)
+    changed, reason = _files_changed(task, claim_file)
+    files = Known(None if changed is None else changed > 0, reason)
+    moved = _task_file(project)
+    return ClaimContext(
+        interrupted=_interrupted(state),
+        limits=phase.breaker,
+        failure=_measured_failure(state, phase, tests),
+        untested=f"{tests.reason}: {_JUDGE[phase.tests == 'none']}" if tests.met is None else "",
+        evidence=_evidence(task, tests, moved, show),
+        measures=Measures(files_changed=changed, files=files, task_file=moved, tests=tests),
+        metrics={} if state.measurement is None else state.measurement.measured.metrics,
+        phase=phase.name,
+        iteration=state.iteration,
+        asked=phase.gate_1.condition.names & CLAIM_METRICS,
+        tree=task.tree.digest,
+    )
+
+
+def _interrupted(state: State) -> str:
+    last = state.last_run
+    if last is None or last.kind != Kind.INCOMPLETE or last.why != "interrupted":
+        return ""
+    return f"run {last.id[:8]} was interrupted: ask the user, or let a run end"
+
+
+def _tests_pass(task: Task) -> Known:
+    """Return whether Gate 1 is open, ignoring clauses on claims."""
+    behind, verdict = task.outdated(), task.state.evaluation
+    if behind is not None:
+        return Known(None, behind.reason)
+    assert verdict is not None, "outdated() covers a task without a verdict"
+    if verdict.gate_1.is_open:
+        return Known(True, f"Gate 1 is open in iteration {verdict.subject.iteration}")
+    if _is_open_but_for_claims(verdict):
+        return Known(True, f"Gate 1 needs only a claim in iteration {verdict.subject.iteration}")
+    return Known(False, f"Gate 1 is closed: {verdict.reason}")
+
+
+def _is_open_but_for_claims(verdict: Evaluation) -> bool:
+    clauses = verdict.gate_1.clauses
+    others = [each for each in clauses if CLAIM_METRICS.isdisjoint({*each.values, *each.unknown})]
+    is_asked = 0 < len(others) < len(clauses)
+    return is_asked and all(each.met is True for each in others) and all(each.passes for each in verdict.gate_1.guards)
+
+
+def _measured_failure(state: State, phase: Phase, tests: Known) -> str:
+    measured = state.measurement
+    failing = 0 if measured is None else measured.measured.metrics.get("suite_failing", 0)
+    if measured is not None and phase.tests != "failing" and isinstance(failing, int) and failing:
+        # Even if files changed since: the tests count as failing until another run.
+        return f"{count(failing, 'test')} failed in the last complete run (iteration {measured.iteration})"
+    return tests.reason if tests.met is False else ""
+
+
+# --- indicators
+
+
+def _evidence(task: Task, tests: Known, moved: Known, show: Callable[[str], None]) -> tuple[Indicator, ...]:
+    project = task.project
+    gate = project.configuration.exit_gate
+    checks = gate.evidence_checks
+    rows: dict[str, Known] = {}
+    if checks.tests:
+        rows["tests pass"] = tests
+    if checks.acceptance_criteria:
+        rows["acceptance criteria"] = _criteria(task.state, task.tree.digest)
+    if checks.build or checks.clean_git:
+        measured = _measure(task, show)
+        if checks.clean_git:
+            rows["clean git"] = _from_metric(measured, "tree_clean", "nothing is uncommitted", "there are changes")
+        if checks.build:
+            rows["build"] = _build(project, measured)
+    if project.configuration.confidence.task_file is not None:
+        rows["task file moved"] = moved
+    if gate.plan_file is not None:
+        rows[f"plan {gate.plan_file}"] = _plan(project.root / gate.plan_file)
+    return tuple(
+        Indicator(
+            name=name,
+            kind="evidence",
+            present=known.met,
+            detail=f"unknown: {known.reason}" if known.met is None else known.reason,
+        )
+        for name, known in rows.items()
+    )
+
+
+def _criteria(state: State, tree: str) -> Known:
+    measured = state.measurement
+    if state.aim.criteria is None or measured is None:
+        return Known(None, "no criteria are listed")
+    if measured.tree != tree:
+        return Known(None, "files have changed since the last run")
+    left = measured.measured.metrics.get("criteria_open")
+    if not isinstance(left, int):
+        return Known(None, "not measured")
+    return Known(left == 0, "each has a test that shows it" if left == 0 else f"{count(left, 'criterion')} open")
+
+
+def _measure(task: Task, show: Callable[[str], None]) -> Measured:
+    checks = task.project.configuration.exit_gate.evidence_checks
+    wanted = {"tree_clean"} if checks.clean_git else set()
+    wanted |= {"build_ok"} if checks.build else set()
+    return gather_evidence(context_of(task, frozenset(wanted), phase=task.state.phase or "", show=show))
+
+
+def _from_metric(measured: Measured, name: str, yes: str, no: str) -> Known:
+    value = measured.metrics.get(name)
+    if not isinstance(value, bool):
+        return Known(None, next((text for text in measured.warnings if name in text), "not measured"))
+    return Known(value, yes if value else no)
+
+
+def _build(project: Project, measured: Measured) -> Known:
+    if not any(command.name == "build" for command in project.configuration.commands):
+        return Known(None, "there is no command evidence.commands.build")
+    return _from_metric(measured, "build_ok", "it exited with 0", "it did not exit with 0")
+
+
+def _plan(path: Path) -> Known:
+    try:
+        with path.open("rb") as stream:
+            text = stream.read(_MAX_PLAN).decode("utf-8", "replace")
+    except OSError as error:
+        return Known(None, error.strerror or "it can't be read")
+    return plan_is_ticked(text)
+
+
+# --- confidence
+
+
+def _files_changed(task: Task, claim_file: Path | None) -> tuple[int | None, str]:
+    """Compare with the commit at the start of the cycle, because files may have changed before the first run."""
+    began = task.state.memory.cycle.get("git")
+    context = context_of(task, frozenset(), phase=task.state.phase or "")
+    since = changes_since_commit(context, None if began is None else task.store.objects.load(began))
+    if since.files is None:
+        return None, "git can't tell"
+    changed = len([path for path in since.files if task.project.root / path != claim_file])
+    if not changed and began is None:
+        return None, "git does not know on which commit the cycle began"
+    commit = "the commit that the cycle began on" if began is not None else "the last commit"
+    return changed, f"{count(changed, 'file')} changed since {commit}"
+
+
+def _task_file(project: Project) -> Known:
+    rules = project.configuration.confidence
+    if rules.task_file is None:
+        return Known(None, "confidence.task_file is not set")
+    name = rules.task_file.replace("{task}", project.task)
+    path = project.root / name
+    moved = project.root / rules.done_folder / path.name
+    if path.exists():
+        return Known(False, f"{name} is where it was")
+    if moved.exists():
+        return Known(True, f"{path.name} is in {rules.done_folder}/")
+    return Known(None, f"neither {name} nor {rules.done_folder}/{path.name} is there")

@@ -1,0 +1,170 @@
+"""The drive's part of a task's state, the outcomes of a drive, and its part of reports. Pure.
+
+Contains everything for `--resume`: settings, goal, iterations, seconds spent, and the iteration that was open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from phase_gate import exit_codes
+from phase_gate.codec import from_json
+from phase_gate.gate.measured import Section
+from phase_gate.gate.state import Event, State
+from phase_gate.gate.state_extensions import DRIVE, Part
+from phase_gate.values import Value, field, replace
+from phase_gate.visible import count
+from phase_gate.workflow.names import show_duration
+from phase_gate.workflow.settings import DriveSettings
+
+
+class Outcome(StrEnum):
+    """How a drive ends, or that it continues. The first that applies wins."""
+
+    INTERRUPTED = "interrupted"
+    HALTED = "halted"
+    DONE = "done"
+    PERSON = "person"
+    STUCK = "stuck"
+    BUDGET = "budget"
+    GO_ON = "go-on"
+
+
+EXIT_CODES: Mapping[Outcome, int] = {
+    Outcome.INTERRUPTED: exit_codes.INTERRUPTED,
+    Outcome.HALTED: exit_codes.CIRCUIT_OPEN,
+    Outcome.DONE: exit_codes.OPEN,
+    Outcome.PERSON: exit_codes.NOT_ALLOWED,
+    Outcome.STUCK: exit_codes.CIRCUIT_OPEN,
+    Outcome.BUDGET: exit_codes.GATE_CLOSED,
+}
+
+
+class Decision(Value):
+    """What happens after a turn, or how the drive ends."""
+
+    outcome: Outcome
+    reason: str
+    #: The next command, and more data for the last line.
+    next_command: str = ""
+    told: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ends(self) -> bool:
+        return self.outcome is not Outcome.GO_ON
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.outcome]
+
+
+class Iteration(Value):
+    """An iteration, open or ended, as recorded in the ledger."""
+
+    number: int
+    phase: str
+    #: When it began, if it is open.
+    at: str = ""
+    #: How the agent ended: `ended`, `timed-out`, `interrupted`, `not-started`, `waits`, or `lost` with its driver.
+    how: str = ""
+    code: int | None = None
+    #: Seconds of the agent, of our own test run, and of waiting for a busy client or for votes.
+    agent_seconds: float = 0.0
+    suite_seconds: float = 0.0
+    waited_seconds: float = 0.0
+    #: The decision, a value of `Outcome`, and its reason.
+    outcome: str = ""
+    reason: str = ""
+    #: Whether it counts toward the budget; and the number of iterations in a row without a change, up to this one.
+    counts: bool = True
+    idle: int = 0
+
+
+class DriveState(Value):
+    id: str
+    at: str
+    settings: DriveSettings
+    #: The object with the goal; None if no goal was given.
+    goal: str | None = None
+    #: The number of the last iteration, how many count, and total seconds: of agents, of tests, and of everything.
+    number: int = 0
+    counted: int = 0
+    agent_seconds: float = 0.0
+    suite_seconds: float = 0.0
+    seconds: float = 0.0
+    #: Iterations in a row without a change.
+    idle: int = 0
+    open: Iteration | None = None
+    #: How it ended, a value of `Outcome`; empty if it is running or was killed.
+    outcome: str = ""
+    reason: str = ""
+
+    @property
+    def is_resumable(self) -> bool:
+        return self.outcome != Outcome.DONE
+
+    def after(self, ended: Iteration) -> DriveState:
+        """Return the drive after another iteration."""
+        return replace(
+            self,
+            open=None,
+            counted=self.counted - (not ended.counts),
+            agent_seconds=round(self.agent_seconds + ended.agent_seconds, 3),
+            suite_seconds=round(self.suite_seconds + ended.suite_seconds, 3),
+            seconds=round(self.seconds + ended.agent_seconds + ended.suite_seconds + ended.waited_seconds, 3),
+            idle=ended.idle,
+        )
+
+
+def find_drive(state: State) -> DriveState | None:
+    """Return a task's last drive; None if it was never driven."""
+    drive: DriveState | None = state.parts.get(DRIVE)
+    return drive
+
+
+def require_drive(state: State) -> DriveState:
+    """Return the current drive."""
+    drive = find_drive(state)
+    assert drive is not None, "it was started"
+    return drive
+
+
+class DrivePart(Part):
+    kind = DriveState
+
+    def reduce(self, value: DriveState | None, event: Event) -> DriveState | None:
+        data = event.data
+        if event.kind == "drive-started":
+            settings = from_json(DriveSettings, data["settings"])
+            if data["resumed"] and value is not None:
+                return replace(value, settings=settings, goal=data["goal"], outcome="", reason="", idle=0)
+            return DriveState(id=data["id"], at=event.at, settings=settings, goal=data["goal"])
+        if value is None:
+            return None
+        if event.kind == "iteration-started":
+            row = from_json(Iteration, {**data["iteration"], "at": event.at})
+            return replace(value, number=row.number, counted=value.counted + 1, open=row)
+        if event.kind == "iteration-ended":
+            return value.after(from_json(Iteration, data["iteration"]))
+        if event.kind == "drive-ended":
+            return replace(value, open=None, outcome=data["outcome"], reason=data["reason"])
+        return value
+
+    def holds_signal(self, value: DriveState) -> str:
+        return "" if value.open is None else f"phase-gate drive is in iteration {value.open.number}, and judges it"
+
+    def refuses_answer(self, value: DriveState, answer: str) -> str:
+        if answer == "done" and value.settings.signal == "ask":
+            return "a person gives the signal in this drive"
+        return ""
+
+    def sections(self, value: DriveState) -> tuple[Section, ...]:
+        spent = f"the agent took {show_duration(value.agent_seconds)}, the tests {show_duration(value.suite_seconds)}"
+        ended = f"{value.outcome}: {value.reason}" if value.outcome else "not ended"
+        lines = (f"{count(value.number, 'iteration')}; {spent}", f"the last drive: {ended}")
+        return (Section(title="Drive", lines=lines),)
+
+
+PART = DrivePart()

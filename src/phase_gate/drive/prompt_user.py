@@ -1,0 +1,140 @@
+"""Questions to people: the signal of Gate 2, guidance for a stuck pipeline, the decision about a verify task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from phase_gate.drive.clients import choose_environment
+from phase_gate.drive.drive_state import Decision, Outcome
+from phase_gate.drive.step import OWNER, Session
+from phase_gate.errors import PhaseGateError, StateError, UsageError
+from phase_gate.evidence.process.run import run_process
+from phase_gate.gate.overrides import Person
+from phase_gate.gate.signals import Signal
+from phase_gate.project import who_am_i
+from phase_gate.storage.files import REAL, make_folder
+from phase_gate.task import Task
+from phase_gate.tasks.board import TaskSession
+from phase_gate.tasks.pipeline_steps import resume_with_guidance
+from phase_gate.tasks.rules import escalate
+from phase_gate.tasks.steps import KINDS, resume_task, skip_task
+
+#: The time limit in seconds for the command that calls a person, and how many bytes of its output are kept.
+_CALL_TIMEOUT, _CALL_KEPT = 60.0, 16 * 1024
+
+#: The three possible answers about a task, from the source document.
+_WAYS = (
+    "  retry REASON        let the executor try again",
+    f"  skip KIND REASON    complete it unverified; KIND is {', '.join(KINDS)}",
+    "  investigate         show what failed, then ask again",
+    "  or nothing, to leave it to another day",
+)
+_ASKED = "retry, skip or investigate: "
+
+
+def call_person(session: Session, reason: str) -> None:
+    """Run the project's command that calls a person. Report it if that fails."""
+    words = session.settings.on_person_needed
+    if not words:
+        return
+    project = session.project
+    folder = project.store(OWNER).drive_folder
+    make_folder(REAL, folder)
+    ended = run_process(
+        [word.replace("{reason}", reason) for word in words],
+        shell=False,
+        cwd=project.root,
+        environment=choose_environment(project),
+        timeout=_CALL_TIMEOUT,
+        log=folder / "person.log",
+        limit=_CALL_KEPT,
+        secrets=project.environment,
+        interrupts=session.interrupts,
+        is_apart=False,
+    )
+    if ended.how != "ended" or ended.code != 0:
+        why = ended.problem or ended.how if ended.code is None else ended.code
+        session.note(f"{words[0]} could not call a person: {why}")
+
+
+def _person(session: Session, reason: str) -> Person:
+    return Person(by=who_am_i(session.project.environment), reason=reason, is_at_terminal=True)
+
+
+def ask_for_signal(session: Session, reason: str) -> Signal | None:
+    """Ask for the signal of Gate 2; None if there is no terminal, or no answer."""
+    if session.watchers.ask is None or session.is_asked_to_end:
+        return None
+    call_person(session, reason)  # the user may be away from the terminal
+    ways = "  Type why it is done; `no` and what is missing; or nothing, to end the drive here."
+    typed = session.ask(f"{reason}.\n{ways}", "done, because: ")
+    if not typed:
+        return None
+    by = who_am_i(session.project.environment)
+    word, _, rest = typed.partition(" ")
+    if word.rstrip(",.:").lower() == "no":
+        return Signal(answer="not-done", reason=rest or "a person decided so", by=by)
+    return Signal(answer="done", reason=typed, by=by)
+
+
+def ask_for_guidance(session: Session, task: Task, decision: Decision) -> str:
+    """Ask for guidance if a pipeline is stuck; return the answer, empty to end the drive."""
+    if decision.outcome is not Outcome.HALTED or not task.state.is_stuck:
+        return ""
+    ways = "  Type what has to be done differently; or nothing, to end the drive here."
+    while said := session.ask(f"{decision.reason}.\n{ways}", "continue, and: "):
+        try:
+            resume_with_guidance(task, _person(session, said))
+        except StateError:
+            raise
+        except PhaseGateError as error:
+            session.note(f"{error.problem}: {error.remedy}")
+        else:
+            return said
+    return ""
+
+
+def ask_about_task(session: Session, current: TaskSession, reason: str) -> str | None:
+    """Ask for a decision about a verify task until the answer is valid; None if a person does not decide now.
+
+    Return a message to the executor that is not recorded elsewhere.
+    """
+    text = "\n".join((f"{current.task} waits for a person: {reason}", *_WAYS))
+    while typed := session.ask(text, _ASKED).split():
+        way, rest = typed[0].lower(), " ".join(typed[1:])
+        try:
+            if way in ("retry", "skip"):
+                return _decide_by(session, current, way, rest)
+            if way != "investigate":
+                raise UsageError(f"{typed[0]!r} is no answer", remedy="type retry, skip or investigate")
+            for row in _investigate(session, current):
+                session.note(row)
+        except StateError:
+            raise
+        except PhaseGateError as error:
+            session.note(f"{error.problem}: {error.remedy}")
+    return None
+
+
+def _decide_by(session: Session, current: TaskSession, way: str, rest: str) -> str:
+    kind, _, why = rest.partition(" ") if way == "skip" else ("", "", rest)
+    person, said = _person(session, why), ""
+    if way == "skip":
+        skip_task(current, person, kind=kind)
+    elif escalate(current.verification()).level >= 2:
+        resume_task(current, person)
+    elif not why:
+        raise UsageError("retry needs a reason", remedy="type retry, and what has changed")
+    else:
+        said = why
+    session.tell("decided", task=current.task, way=way, reason=why, by=person.by)
+    return said
+
+
+def _investigate(session: Session, current: TaskSession) -> Iterator[str]:
+    for failure in current.verification().failures:
+        yield f"attempt {failure.attempt}, step {failure.step}: {failure.type}: {failure.error}"
+        yield from (f"  {line}" for line in failure.lines)
+    for path in sorted(current.store.drive_folder.glob("*.log")):
+        if path.name.count(".") == 2:
+            yield f"transcript: {session.relative(path)}"

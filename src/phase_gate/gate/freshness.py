@@ -1,0 +1,230 @@
+"""The current status of a task: is its last verdict still valid?
+
+Pure and read-only. `check`, `status` and the agents' hooks use it; none of them counts or advances anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from phase_gate import exit_codes
+from phase_gate.gate.breaker import at_time, describe_wait
+from phase_gate.gate.state import State
+from phase_gate.gate.state_extensions import parts_of
+from phase_gate.gate.verdict import LET_ONE_RUN, Evaluation, Status, Verdict, describe_decisions
+from phase_gate.values import Value, fields, replace
+from phase_gate.visible import name_first
+from phase_gate.workflow.names import of_task, run_command
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from phase_gate.workflow.model import Tests
+    from phase_gate.workflow.settings import ExitMeaning
+
+
+class CurrentStatus(Verdict):
+    #: The requested gate is open: Gate 1 alone, or both.
+    is_open: bool = False
+
+    @property
+    def is_halted(self) -> bool:
+        """The circuit is open, or a pipeline is stuck."""
+        return self.status in ("halted", "stuck")
+
+    @property
+    def document(self) -> dict[str, str]:
+        """The common part of the JSON output of all commands."""
+        return {name: getattr(self, name) for name in fields(Verdict)}
+
+    @property
+    def exit_code(self) -> int:
+        if self.is_halted:
+            return exit_codes.CIRCUIT_OPEN
+        return exit_codes.OPEN if self.is_open else exit_codes.GATE_CLOSED
+
+
+class WayOn(Value, kw_only=False):
+    """The command that evaluates the current phase again, and whether it runs the tests."""
+
+    command: str
+    takes_run: bool = True
+
+
+def assess(
+    state: State,
+    *,
+    tree: str,
+    at: str,
+    changed: tuple[str, ...] = (),
+    lost: tuple[str, ...] = (),
+    gate_1_only: bool = False,
+    begin: str = "pytest --phase=red",
+    way_on: Callable[[], WayOn] | None = None,
+) -> CurrentStatus:
+    """Return whether the last verdict on the current phase is valid now.
+
+    :param tree: the id of the current sources.
+    :param at: the time: an open circuit cools down.
+    :param changed: the files that differ from those after the last run, as far as they are known.
+    :param lost: open runs that will never end.
+    :param begin: the command to type if nothing is recorded yet.
+    :param way_on: returns how to evaluate the current phase again; by default, a run in it.
+    """
+    if state.phase is None:
+        return closed("unstarted", "no run is recorded yet", begin)
+    for part, value in parts_of(state):
+        standing = part.current_status(value, state, tree=tree, gate_1_only=gate_1_only)
+        if standing is not None:
+            return standing
+    if state.is_stuck:
+        task = "" if state.task == "default" else f" --task {state.task}"
+        return closed("stuck", f"stuck: {state.stuck}; a person is needed", f"phase-gate pipeline recover{task}")
+    breaker = at_time(state.breaker, at)
+    if breaker.is_open:
+        command = of_task("phase-gate status", state.task)
+        reason = f"the circuit is open since {breaker.opened_at} ({breaker.reason}); {describe_wait(breaker, at)} left"
+        return closed("halted", reason, command, describe_decisions(state.task))
+    evaluation = state.evaluation
+    if evaluation is not None and is_person_called(state):
+        # Regardless of the current files: it is valid until the next run.
+        return by_verdict(evaluation, gate_1_only=gate_1_only and tree == state.trees.last)
+
+    behind = outdated(state, tree=tree, changed=changed, lost=lost, way_on=way_on)
+    if behind is not None:
+        return behind
+    assert evaluation is not None, "outdated() reports a missing verdict"
+    came = _came_after(state, evaluation)
+    return _again(state, way_on, "stale", came) if came else by_verdict(evaluation, gate_1_only=gate_1_only)
+
+
+def outdated(
+    state: State,
+    *,
+    tree: str,
+    changed: tuple[str, ...] = (),
+    lost: tuple[str, ...] = (),
+    way_on: Callable[[], WayOn] | None = None,
+) -> CurrentStatus | None:
+    """Return why the last verdict does not apply to the current phase and files; None if it does.
+
+    An open circuit hides this from `assess`, but it still applies. Same parameters as there.
+    """
+    evaluation = state.evaluation
+
+    def again(status: Status, reason: str) -> CurrentStatus:
+        return _again(state, way_on, status, reason)
+
+    # A nested run proves nothing in any case, so it may be lost.
+    gone = [run.id for run in state.open_runs if run.id in lost and not run.nested]
+    if gone:
+        return again("stale", f"run {gone[0][:8]} began and never ended")
+    if any(not run.nested for run in state.open_runs):
+        return CurrentStatus(
+            is_open=False, status="running", reason="a run is in progress", next_hint="wait for it to end"
+        )
+    # The verdict may be from an earlier entry into the phase: it was rewound, or entered again.
+    was_left = state.evaluation_is_stale and state.iteration == 0
+    if evaluation is None or (not state.is_done and (was_left or evaluation.subject.phase != state.phase)):
+        takes_run = way_on is None or way_on().takes_run
+        missing = "no verdict on" if state.is_pipeline or not takes_run else "no complete run in"
+        return again("unstarted", f"{missing} {state.phase} yet{_why_not_counted(state)}")
+    if state.evaluation_is_stale:
+        kind = "" if state.last_run is None else state.last_run.kind
+        last = f" ({kind})" if kind else ""
+        standing = again("stale", f"a run came after the last verdict{last}: only a complete run makes a new one")
+        return replace(standing, next_hint=LET_ONE_RUN) if kind == "empty" else standing
+    left = state.trees.last
+    if evaluation.subject.run is None:
+        # It is about the code of the last green run, or about no code.
+        left = state.trees.green if evaluation.metrics.get("code_as_tested") else tree
+    if tree != left:
+        return replace(again("stale", say_changed(changed)), next_hint=hint_at_outputs(changed))
+    return None
+
+
+def _again(state: State, way_on: Callable[[], WayOn] | None, status: Status, reason: str) -> CurrentStatus:
+    return closed(status, reason, (way_on() if way_on else WayOn(run_command("auto", state.task))).command)
+
+
+def _came_after(state: State, evaluation: Evaluation) -> str:
+    """Return the decision that came after a verdict with a closed gate, so that it has to be evaluated."""
+    if evaluation.status == "halted":  # and the circuit is no longer open
+        return "the circuit is half-open: the next complete run on changed files decides"
+    if evaluation.status not in ("closed", "early"):
+        return ""
+    at = evaluation.subject.timestamp
+    said = [f"{fact.name} was declared" for fact in state.facts if fact.at > at]
+    said += [f"{waiver.guard} was waived" for waiver in state.overrides.waivers if waiver.at > at]
+    return f"{said[0]} after the last verdict, which does not know of it" if said else ""
+
+
+def is_person_called(state: State) -> bool:
+    """Return whether the last verdict calls for a person, and nothing ran since."""
+    return state.verdict_now is not None and state.verdict_now.status == "needs-person"
+
+
+def say_changed(changed: Sequence[str]) -> str:
+    """Return a sentence about the files that have changed since the last verdict."""
+    names = name_first(changed)
+    return "files have changed since the last run" + (f" ({names})" if names else "")
+
+
+def hint_at_outputs(changed: Sequence[str]) -> str:
+    """Return a hint in case a tool writes one of these files; empty if all of them are code."""
+    data = next((path for path in changed if not path.endswith(".py")), None)
+    return "" if data is None else f"if a tool writes {data}, name it in .gitignore"
+
+
+def _why_not_counted(state: State) -> str:
+    """Return why the last run did not count, if it was in the current phase."""
+    last = state.last_run
+    if last is None or last.phase != state.phase or last.iteration is not None or not last.why:
+        return ""
+    return f": the last one was {last.kind}: {last.why}"
+
+
+def by_verdict(evaluation: Evaluation, *, gate_1_only: bool) -> CurrentStatus:
+    """Return the status from a verdict that is still valid."""
+    is_open = evaluation.can_exit or (gate_1_only and evaluation.gate_1.is_open)
+    said = {name: getattr(evaluation, name) for name in fields(Verdict)}
+    return CurrentStatus(is_open=is_open, **said)
+
+
+def closed(status: Status, reason: str, command: str, hint: str = "") -> CurrentStatus:
+    """Return the status of a closed gate, with the command to type."""
+    return CurrentStatus(is_open=False, status=status, reason=reason, next_command=command, next_hint=hint)
+
+
+# --- the exit status of a run
+
+
+#: pytest's exit codes for failed tests, or for modules that could not be collected.
+_TESTS_FAILED, _INTERRUPTED = 1, 2
+
+
+def exit_status_for(
+    pytest_said: int,
+    *,
+    meaning: ExitMeaning,
+    tests: Tests,
+    is_open: bool,
+    is_trusted: bool = True,
+    has_collection_errors: bool = False,
+    is_halted: bool = False,
+) -> int:
+    """Return the exit status of the process.
+
+    :param is_open: the requested gate is open.
+    :param is_trusted: the run could be recorded.
+    :param is_halted: the circuit is open.
+    """
+    if meaning == "tests":
+        return pytest_said
+    only_red = pytest_said == _TESTS_FAILED or (pytest_said == _INTERRUPTED and has_collection_errors)
+    if pytest_said != 0 and not (tests == "failing" and only_red):
+        return pytest_said
+    if not is_trusted:
+        return exit_codes.NOT_TRUSTED
+    if is_halted:
+        return exit_codes.CIRCUIT_OPEN
+    return exit_codes.OPEN if is_open else exit_codes.GATE_CLOSED

@@ -1,0 +1,188 @@
+"""The table of parts: features that own a share of a task's state.
+
+`gate` uses this table and imports no feature. A part is loaded only if a task has it, or an event begins it, so that
+other tasks do not pay for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from phase_gate.codec import from_json
+from phase_gate.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from phase_gate.gate.freshness import CurrentStatus
+    from phase_gate.gate.measured import Remembered, Section
+    from phase_gate.gate.order import Entry
+    from phase_gate.gate.state import Event, State
+    from phase_gate.gate.verdict import Evaluation
+    from phase_gate.workflow.model import Phase, Workflow
+
+WORK = "work"
+DRIVE = "drive"
+
+
+class Row(Value):
+    """The module of a part, the kinds of events that only it has, the section of a workflow that requires it."""
+
+    module: str
+    kinds: frozenset[str]
+    section: str = ""
+
+
+PARTS: Mapping[str, Row] = {
+    WORK: Row(
+        module="phase_gate.tasks.state_extension",
+        kinds=frozenset(
+            {
+                "task-taken",
+                "attempt-began",
+                "attempt-failed",
+                "executor-reported",
+                "verify-started",
+                "verify-ran",
+                "agent-worked",
+                "reviewed",
+                "verification-skipped",
+                "committed",
+                "task-resumed",
+                "wave-resumed",
+                "steps-voided",
+                "request-made",
+                "request-decided",
+                "commands-added",
+            }
+        ),
+        section="pipeline",
+    ),
+    DRIVE: Row(
+        module="phase_gate.drive.drive_state",
+        kinds=frozenset({"drive-started", "iteration-started", "iteration-ended", "drive-ended"}),
+    ),
+}
+PART_KINDS: frozenset[str] = frozenset().union(*(row.kinds for row in PARTS.values()))
+
+
+class Part:
+    """The interface between `gate` and a part. `value` is the part's share of the state; defaults have no effect."""
+
+    #: The type of that share.
+    kind: type[Value]
+
+    def read(self, row: Any) -> Any:
+        return from_json(self.kind, row)
+
+    def reduce(self, value: Any, event: Event) -> Any:
+        """Return the share after one more event; None if the task has none."""
+        raise NotImplementedError
+
+    def rules(self, value: Any) -> tuple[str, str] | None:
+        """Return the location of the rules that the task keeps from its start: the name of an object, and a key in it.
+
+        None: use the rules of its last run.
+        """
+        return None
+
+    def listed_files(self, value: Any) -> tuple[str, ...] | None:
+        """Return more files, folders and globs that a verdict covers, apart from the sources; None: imported files."""
+        return None
+
+    def evidence(self) -> Any:
+        """Return the part's `evidence.gathering.PartEvidence`, which gathers and remembers; None if there is none."""
+        return None
+
+    def current_status(self, value: Any, state: State, *, tree: str, gate_1_only: bool) -> CurrentStatus | None:
+        """Return the current status of the task; None if its phases and runs determine it."""
+        return None
+
+    def holds_signal(self, value: Any) -> str:
+        """Return why no done signal is accepted while the part's process runs; empty if it is accepted."""
+        return ""
+
+    def refuses_answer(self, value: Any, answer: str) -> str:
+        """Return why the working agent may not give this answer; empty if it may."""
+        return ""
+
+    def sections(self, value: Any) -> tuple[Section, ...]:
+        """Return the part's sections in the report on a task."""
+        return ()
+
+    def following(self, value: Any, workflow: Workflow, current: Phase) -> tuple[str, str] | None:
+        """Return the phase that follows after this one's exit, and how it is entered; None: as in the workflow."""
+        return None
+
+    def cycle_data(self, remembered: Remembered) -> dict[str, Any]:
+        """Return the part's data for the event that begins a cycle of its workflow."""
+        return {}
+
+    def entry_events(self, value: Any, state: State, workflow: Workflow, entry: Entry) -> list[Event]:
+        """Return the events just before a phase of the part's workflow is entered."""
+        return []
+
+    def entry_data(
+        self, value: Any, state: State, workflow: Workflow, entry: Entry, remembered: Remembered
+    ) -> dict[str, Any]:
+        """Return the part's data for the event that enters a phase of its workflow."""
+        return {}
+
+    def with_consequences(
+        self, value: Any, evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase
+    ) -> Evaluation:
+        """Return the verdict with its consequences."""
+        return evaluation
+
+    def verdict_events(
+        self,
+        value: Any,
+        evaluation: Evaluation,
+        state: State,
+        workflow: Workflow,
+        phase: Phase,
+        *,
+        at: str,
+        look: Callable[[Phase], Remembered],
+    ) -> tuple[list[Event], dict[str, Any]]:
+        """Return the events that follow from a verdict, and data for the exit event, if the phase exits.
+
+        :param look: inspects the project at the time when the given phase is entered.
+        """
+        return [], {}
+
+
+def load_part(name: str) -> Part:
+    """Return a part by its name. Raises KeyError for one that is not in the table."""
+    import sys
+
+    module = PARTS[name].module
+    if module not in sys.modules:
+        import importlib
+
+        importlib.import_module(module)
+    part: Part = sys.modules[module].PART
+    return part
+
+
+def parts_of(state: State) -> Iterator[tuple[Part, Any]]:
+    """Return the parts of a task, each with its share of the state."""
+    return ((load_part(name), value) for name, value in state.parts.items())
+
+
+def parts_of_workflow(workflow: Workflow) -> Iterator[tuple[str, Part]]:
+    """Return the parts of a cycle of the workflow: its file has a section for each."""
+    return ((name, load_part(name)) for name, row in PARTS.items() if getattr(workflow, row.section, None) is not None)
+
+
+def change_parts(parts: Mapping[str, Any], event: Event) -> Mapping[str, Any]:
+    """Return the parts after one more event. A missing part can begin with an event of its own."""
+    changed = {}
+    for name, row in PARTS.items():
+        value = parts.get(name)
+        if value is not None or event.kind in row.kinds or name in event.data:
+            value = load_part(name).reduce(value, event)
+        if value is not None:
+            changed[name] = value
+    return changed

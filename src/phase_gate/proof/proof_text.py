@@ -1,0 +1,170 @@
+"""Show a proof as text, as Markdown for the summary of a CI job, and as annotations. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from phase_gate.gate.inventory import split_id
+from phase_gate.proof.base import Change, sum_up
+from phase_gate.proof.unfailing import CLOSING, SuiteProof
+from phase_gate.proof.verdicts import MEANINGS, Proof, Shown, TargetProof, say_broken
+from phase_gate.report.ci_files import Place
+from phase_gate.report.text import ALTERED, say_emptied
+from phase_gate.source import PASSES_ALREADY
+from phase_gate.values import Value
+from phase_gate.visible import count, name_first, show_rows
+
+#: Problems come first.
+_ORDER = "-?!=+ "
+_OF_SUITE: dict[Shown, str] = {"still-passes": "-", "dead-assert": "!", "some-rows": "?", "not-tried": "?"}
+#: Advice for a test that checks nothing.
+_COMPARE = "its check holds for any answer, so compare the answer with a value"
+
+
+class Row(Value):
+    """The result for a target, a function or a check, and the place to annotate."""
+
+    sign: str
+    title: str
+    said: tuple[str, ...] = ()
+    place: Place | None = None
+
+
+class Told(Value):
+    """The whole text: title, rows and summary."""
+
+    title: str
+    rows: tuple[Row, ...]
+    #: The summary, and the next step.
+    end: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        lines = [
+            line for row in self.rows for line in (f"{row.sign} {row.title}", *(f"    {each}" for each in row.said))
+        ]
+        return show_rows([*lines, *self.end])
+
+    @property
+    def markdown(self) -> str:
+        rows = [f"- {': '.join((row.title, *row.said))}" for row in self.rows]
+        return show_rows([f"## {self.title}", "", *rows, *([""] if rows else []), *self.end, ""])
+
+    @property
+    def places(self) -> list[Place]:
+        return sorted((row.place for row in self.rows if row.place), key=lambda place: not place.is_error)
+
+
+def tell_proof(proof: Proof, change: Change | None = None, *, strict: bool = False) -> Told:
+    """Return a row for each target, and for each function that no target notices.
+
+    :param change: the change that is proven. None for a task.
+    :param strict: whether targets without a clear result are refused, too.
+    """
+    rows = [_row(each, proof, change, strict=strict) for each in proof.targets]
+    rows.sort(key=lambda row: _ORDER.index(row.sign))
+    unnoticed = "no target notices when it does nothing: check what it returns or changes"
+    rows += [Row(sign="!", title=each.place, said=(unnoticed,)) for each in proof.unnoticed]
+    rows += [Row(sign=" ", title=f"note: {text}") for text in proof.notes]
+    if change is not None:
+        rows += [Row(sign=" ", title=f"{each}: marked as passing already") for each in change.marked]
+        rows += [Row(sign=" ", title=f"{each}: moved, with the same body") for each in change.moved]
+    end = (_sum_up(proof, change), *_next(proof, change, strict=strict))
+    return Told(title="Proof", rows=tuple(rows), end=end)
+
+
+def _row(target: TargetProof, proof: Proof, change: Change | None, *, strict: bool) -> Row:
+    sign = "!" if target.worked_with else MEANINGS[target.verdict].sign
+    if target.is_tolerated and not strict:
+        sign = "?" if target.old_version else "="
+    said = _say(proof, target, change)
+    file, name = split_id(target.id)
+    is_refused = target.closes(required=strict)
+    is_doubtful = target.verdict in ("unknown", "flaky") or bool(target.old_version)
+    line = 1 if change is None else change.lines.get(target.id, 1)
+    return Row(
+        sign=sign,
+        title=target.id,
+        said=(said, *([target.advice] if target.advice else [])),
+        place=Place(file=file, line=line, text=f"{name}: {said}", is_error=is_refused)
+        if is_refused or is_doubtful
+        else None,
+    )
+
+
+def _say(proof: Proof, target: TargetProof, change: Change | None) -> str:
+    said = MEANINGS[target.verdict].said
+    if change is not None and target.verdict == "fails-with":
+        said = "fails with the change"  # no tests are frozen: the sandbox has all files of the project
+    if why := target.why or (_COMPARE if target.verdict == "checks-nothing" else ""):
+        said = f"{said}: {why}"
+    if target.worked_with:
+        said = f"{said}; {say_broken(target)}"
+    places = {f"{each.file}::{each.name}": each.place for each in proof.functions}
+    noticed = name_first(places.get(name, name) for name in target.notices)
+    return f"{said}; notices {noticed}" if noticed and target.verdict == "proven" else said
+
+
+def _sum_up(proof: Proof, change: Change | None) -> str:
+    if proof.problem:
+        return f"no proof: {proof.problem}"
+    spent = f"{count(proof.starts, 'run')} of pytest in {proof.seconds:g} s"
+    if change is not None:
+        return f"{sum_up(proof, change)} ({spent})" if proof.starts else sum_up(proof, change)
+    if not proof.targets:
+        return "nothing to prove"
+    return f"{proof.count('proven')} of {count(len(proof.targets), 'target')} proven ({spent})"
+
+
+def _next(proof: Proof, change: Change | None, *, strict: bool) -> Iterator[str]:
+    """Yield the next step for a change that is refused."""
+    refused = [each for each in proof.targets if each.closes(required=strict)]
+    if change is None or not refused:
+        return
+    by_verdict = {each.verdict: each for each in reversed(refused)}
+    if failing := by_verdict.get("fails-with"):
+        yield f"next: fix the failing test: pytest {failing.id}"
+    elif unfailing := by_verdict.get("cannot-fail"):
+        yield f"next: fix the check that can't fail: {split_id(unfailing.id)[0]}:{unfailing.line}"
+    elif "passes-without" in by_verdict:
+        todo = "let it fail" if len(refused) == 1 else "let them fail"
+        mark = f'@pytest.mark.{PASSES_ALREADY}("why")'
+        yield f"next: {todo} without the change, or mark what guards something that works already: {mark}"
+    elif strict:
+        yield "next: fix the cause, or leave out --strict"
+
+
+def runs_text(proof: Proof) -> str:
+    """Return a table with the outcomes of each target."""
+    rows = [f"  {'without':8} {'with':8} {'altered':12} {'emptied':12} target"]
+    for target in proof.targets:
+        emptied = say_emptied(target.notices, was_tried=target.was_tried)
+        altered = ALTERED[target.altered]
+        rows.append(f"  {target.control:8} {target.treatment:8} {altered:12} {emptied:12} {target.id}")
+        said = (_say(proof, target, None) if target.verdict != "proven" else "", target.advice)
+        rows += [f"      {each}" for each in said if each]
+    return show_rows([*rows, f"  {_sum_up(proof, None)}"])
+
+
+def tell_suite(proof: SuiteProof) -> Told:
+    """Return a row for each check that can't fail, is never run, or could not be tried."""
+    rows = []
+    for shown, sign in _OF_SUITE.items():
+        for each in proof.of(shown):
+            silent = f"{each.file}:{each.line} could not be tried: {each.ids[0]} does not end, or ends pytest"
+            text = each.text or silent
+            place = Place(file=each.file, line=each.line, text=text, is_error=shown in CLOSING)
+            rows.append(Row(sign=sign, title=text, place=place))
+    return Told(title="Checks that can't fail", rows=tuple(rows), end=(_sum_up_suite(proof),))
+
+
+def _sum_up_suite(proof: SuiteProof) -> str:
+    if proof.problem:
+        return f"nothing tried: {proof.problem}"
+    found = f"{count(len(proof.of('still-passes')), 'test')} can't fail"
+    dead = len(proof.of("dead-assert"))
+    found += f", {count(dead, 'assert')} {'is' if dead == 1 else 'are'} never run" if dead else ""
+    return (
+        f"{found}; {len(proof.altered)} of {count(proof.passing, 'passing test')} had something to alter"
+        f" ({count(proof.starts, 'run')} of pytest in {proof.seconds:g} s)"
+    )

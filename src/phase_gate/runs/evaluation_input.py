@@ -1,0 +1,160 @@
+"""Gather the input for evaluating a run: the document of its session, and the state of the project after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from phase_gate.errors import PhaseGateError
+from phase_gate.evidence.context import RunCoverage
+from phase_gate.evidence.gathering import gather
+from phase_gate.gate.inventory import Inventory, merge_inventories
+from phase_gate.gate.measured import BEGINNING
+from phase_gate.gate.record import Audit, Criteria, Document, Links, RunRecord, Sources, audit_selection
+from phase_gate.runs.hello import own_settings
+from phase_gate.runs.meaning import take_meaning
+from phase_gate.runs.session_inventory import doctests_in_source, names_in_source, take_inventory
+from phase_gate.storage import snapshots
+from phase_gate.storage.tree.contents import changed_before, is_shown
+from phase_gate.storage.tree.fingerprint import Tree, add_beside, changed_sources
+from phase_gate.task import Task
+from phase_gate.values import replace
+
+if TYPE_CHECKING:
+    from phase_gate.runs.recorder import Recorder
+
+
+def make_record(
+    run: Recorder,
+    document: Document,
+    *,
+    is_output: Callable[[str], bool],
+    show: Callable[[str], None],
+    coverage: RunCoverage | None,
+) -> RunRecord:
+    """Return the session with all facts around it, now that it has ended.
+
+    :param is_output: whether the run itself has written a file.
+    :param coverage: the line coverage of the run, measured by coverage.py.
+    """
+    project, state, objects = run.project, run.refresh(), run.store.objects
+    in_first_phase = run.phase.scope == "targets"
+    document = replace(
+        document,
+        settings={**document.settings, **own_settings(project.configuration, run.declared)},
+        surroundings=document.surroundings or run.surroundings,
+    )
+    # RED freezes everything again, and is not compared.
+    frozen = None if in_first_phase else objects.load_frozen(state.freeze.current)
+    tree = project.take_tree(reports=run.reports)
+    known = None if state.snapshots.known is None else objects.load_inventory(state.snapshots.known)
+    inventory = take_inventory(document.outcomes, root=project.root, contents=tree.files, known=known)
+    # Frozen tests have to stay, whatever has happened since: they may have moved, and have another name.
+    expected = known if known is None or frozen is None else merge_inventories(frozen.inventory, known)
+    audit = Audit((), ()) if expected is None else _audit(run, document, inventory, expected)
+    is_narrow = bool(audit.unselected or document.interrupted)
+    tree = run.tree_left = _add_imported(run, tree, () if is_narrow else document.imported)
+    meaning = take_meaning(
+        project,
+        run.criteria,
+        inventory,
+        tree,
+        document,
+        frozen=frozen,
+        at_start=run.at_start,
+        is_output=is_output,
+        outputs=frozenset() if state.outputs is None else frozenset(objects.load(state.outputs)),
+    )
+    task = Task(project, run.store, state)
+    record = RunRecord(
+        run=run.id,
+        root=str(project.root),
+        session=document,
+        sources=_take_sources(run, tree),
+        inventory=inventory,
+        audit=audit,
+        criteria=run.criteria,
+        links=_take_links(run.criteria, document, root=project.root, in_first_phase=in_first_phase),
+        meaning=meaning,
+        altered_elsewhere=run.find_altered_elsewhere(inventory, tree, document, is_output),
+        resolved={name: document.modules[name] for name in missing_modules(run) if name in document.modules},
+        evidence=gather(task, run.workflow, run.phase, show=show, coverage=coverage),
+        start_warnings=tuple(run.warnings),
+        start_notes=tuple(run.notes),
+    )
+    return _compare_with_before(run, record, task) if in_first_phase else record
+
+
+def _audit(run: Recorder, document: Document, inventory: Inventory, expected: Inventory) -> Audit:
+    """Return the expected tests that did not run, and those that are gone."""
+    root = run.project.root
+
+    def names_in(path: str) -> Collection[str] | None:
+        # With any patterns: those of this run may have excluded a test.
+        names = names_in_source(root / path)
+        return None if names is None else {*names, *doctests_in_source(root / path, path)}
+
+    return audit_selection(expected, document, names_in, inventory)
+
+
+def _add_imported(run: Recorder, tree: Tree, imported: Iterable[str]) -> Tree:
+    """Return the tree with imported files that git does not show, except files that the run has written.
+
+    :param imported: empty for a narrow run, so that its tree can be compared with that of the last green run.
+    """
+    root = run.project.root
+    hidden = (path for path in imported if not is_shown(path, tree.files))
+    were_there = (path for path in hidden if changed_before(str(root), path, run.hello.at))
+    return add_beside(tree, root, {*run.state.beside, *were_there})
+
+
+def _take_sources(run: Recorder, tree: Tree) -> Sources:
+    assert run.tree is not None, "the run was begun"
+    return Sources(
+        tree=tree.digest,
+        files=tree.files,
+        beside=tree.beside,
+        changed=changed_sources(run.tree, tree),
+        changed_since=snapshots.changed_since_failed_run(run.store.folder, run.tree.files),
+        changed_since_green=_changed_since_green(run, run.tree),
+    )
+
+
+def _compare_with_before(run: Recorder, record: RunRecord, task: Task) -> RunRecord:
+    """Return the record of a run in RED with its changes to older tests: removed, or with weaker support."""
+    state, objects = run.state, run.store.objects
+    if state.snapshots.baseline is not None:
+        before = objects.load_inventory(state.snapshots.baseline.inventory)
+        record = replace(record, missing_since=_audit(run, record.session, record.inventory, before).missing)
+    if not state.freeze.before and BEGINNING not in state.memory.cycle:
+        return record
+    from phase_gate.runs.older import find_weakened
+
+    return replace(record, weakened=find_weakened(task, record.sources.files, record.inventory, record.meaning))
+
+
+def _take_links(criteria: Criteria, facts: Document, *, root: Path, in_first_phase: bool) -> Links:
+    if not criteria.are_given:
+        return Links()
+    from phase_gate.runs.criteria_coverage import take_links
+
+    return take_links(criteria, facts.marked, facts.outcomes, root=root, copies_matter=in_first_phase)
+
+
+def missing_modules(run: Recorder) -> list[str]:
+    """Return the modules that were missing in RED: in later phases they must belong to the project."""
+    red = run.state.freeze.red_bodies
+    try:
+        modules: list[str] = [] if red is None else run.store.objects.load(red)["modules"]
+    except PhaseGateError:
+        return []
+    return modules
+
+
+def _changed_since_green(run: Recorder, tree: Tree) -> tuple[str, ...]:
+    """Return the changed files that end a streak of green runs."""
+    streak = run.state.streak
+    if not streak.count or streak.tree is None or streak.tree == tree.digest:
+        return ()
+    return snapshots.changed_since_last_run(run.store.folder, streak.tree, {**tree.files, **tree.beside})

@@ -1,0 +1,189 @@
+"""List files: those that git tracks or does not ignore; without git, those that a walk finds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from phase_gate.errors import TooManyFilesError
+from phase_gate.storage.tree.contents import Contents
+from phase_gate.storage.tree.git_command import NoGitError, is_linked_worktree, is_repository, run_git, try_git
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LIST = ("ls-files", "-z", "-c", "-o", "--exclude-standard")
+#: git's mode for a submodule.
+_SUBMODULE = "160000 "
+
+
+def list_with_git(folder: str) -> dict[str, bool]:
+    """Return path -> whether the file is untracked, for a folder and the checkouts inside it.
+
+    Raises NoGitError if git has no files in the folder.
+    """
+    found = dict(_list_all(folder))
+    if not found:
+        raise NoGitError  # an ignored folder: git would never see an edit
+    return found
+
+
+def _list_all(folder: str) -> Iterator[tuple[str, bool]]:
+    found, inside = _list_one(folder)
+    yield from found.items()
+    for path in inside:
+        below = os.path.join(folder, path)
+        if is_repository(below):
+            yield from ((f"{path}/{name}", is_new) for name, is_new in _list_all(below))
+
+
+def _list_one(folder: str) -> tuple[dict[str, bool], set[str]]:
+    """Return path -> whether the file is untracked, and the folders that are submodules or clones."""
+    from phase_gate.storage.tree.outputs import find_untracked_outputs
+
+    found: dict[str, bool] = {}
+    inside: set[str] = set()
+    for record in os.fsdecode(run_git(folder, *_LIST, "-t", "-s")).split("\0"):
+        if record.startswith("? "):
+            name = record[2:]
+            if not name.endswith("/"):
+                found[name] = True
+            # A clone counts. A linked worktree does not: it is another checkout of this project.
+            elif not is_linked_worktree(os.path.join(folder, name)):
+                inside.add(name.rstrip("/"))
+        elif record:
+            meta, _, name = record[2:].partition("\t")
+            if meta.startswith(_SUBMODULE):
+                inside.add(name)  # list its files: git does not see edits in a submodule
+            else:
+                found[name] = False
+    untracked = [name for name, is_new in found.items() if is_new]
+    for name in find_untracked_outputs(untracked, (name for name, is_new in found.items() if not is_new)):
+        del found[name]
+    return found, inside
+
+
+# --- files that a tree may leave out: data of tests, and documents
+
+
+def take_data(
+    root: Path, folders: Sequence[str], *, state_folder: Path, keep: Callable[[str], bool] = lambda path: True
+) -> dict[str, str]:
+    """Return path -> content id of the files below these folders that git does not ignore; without git, of all.
+
+    :param keep: selects paths; the others are not read.
+    """
+    existing = [folder for folder in folders if (root / folder).is_dir()]
+    if not existing:
+        return {}
+    listed = try_git(root, *_LIST, "--", *existing)
+    if listed is None:
+        names = [path.relative_to(root).as_posix() for path in _walk_data(root, existing)]
+    else:
+        names = os.fsdecode(listed).split("\0")
+    is_wanted = _matcher(root, state_folder, keep)
+    return take_contents(root, sorted({name for name in names if name and is_wanted(name)}))
+
+
+def take_contents(root: Path, paths: Iterable[str]) -> dict[str, str]:
+    """Return path -> content id. Missing files are left out."""
+    contents = Contents(str(root))
+    return {path: found for path in paths if (found := contents.find(path)) is not None}
+
+
+def list_files(root: Path, *, state_folder: Path, keep: Callable[[str], bool]) -> list[str]:
+    """Return the selected files of the project, including untracked files, but not those that git ignores."""
+    is_wanted = _matcher(root, state_folder, keep)
+    listed = try_git(root, *_LIST)
+    if listed is None:
+        return sorted(name for name, _ in walk(str(root), is_wanted))
+    names = {name for name in os.fsdecode(listed).split("\0") if name and is_wanted(name)}
+    return sorted(name for name in names if (root / name).is_file())
+
+
+def _matcher(root: Path, state_folder: Path, keep: Callable[[str], bool]) -> Callable[[str], bool]:
+    from phase_gate.storage.tree.outputs import is_no_data
+
+    return lambda name: keep(name) and not is_no_data(name) and not (root / name).is_relative_to(state_folder)
+
+
+def _walk_data(root: Path, folders: Iterable[str]) -> Iterator[Path]:
+    """Yield every path below these folders. Raises TooManyFilesError."""
+    found = (path for folder in folders for path in (root / folder).rglob("*"))
+    for number, path in enumerate(found):
+        if number >= MAX_VISITED:
+            raise refuse_to_walk(str(root), f"{MAX_VISITED:,} files and folders in the folders of its tests")
+        yield path
+
+
+# --- walking a folder without git
+
+
+#: Skipped: version control, caches, environments, outputs, and the state folder.
+SKIPPED_FOLDERS = frozenset(
+    (
+        *(".git", ".hg", ".svn", ".phase-gate"),
+        *("__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis"),
+        *(".tox", ".nox", ".venv", "venv", "node_modules", "site-packages"),
+        *(".eggs", "build", "dist"),
+    )
+)
+#: A folder that contains one of these is an environment or a cache.
+SKIP_MARKS = frozenset(("pyvenv.cfg", "conda-meta", "CACHEDIR.TAG"))
+#: Files that a walk finds.
+WALKED_SUFFIXES = (".py", ".cfg", ".ini", ".toml")
+
+#: Limit on visited files and folders: one or two seconds, and more than any project has.
+MAX_VISITED = 500_000
+#: Limit on sources to hash: as many as a very large project has.
+MAX_SOURCES = 50_000
+
+
+def walk_sources(top: str) -> list[str]:
+    """Return the sources and configuration files below a folder, by paths from there."""
+    found = [path for path, _ in walk(top, _is_source)]
+    if len(found) > MAX_SOURCES:
+        raise refuse_to_walk(top, f"{MAX_SOURCES:,} sources")
+    return found
+
+
+def _is_source(path: str) -> bool:
+    return path.endswith(WALKED_SUFFIXES) or path.rpartition("/")[2] == "phase-gate.yaml"
+
+
+def walk(top: str, keep: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
+    """Yield the selected files as relative and full path. Links to folders are not followed.
+
+    Raises TooManyFilesError if there are more than any project has: probably the root is wrong.
+    """
+    folders = [("", top)]
+    visited = 0
+    while folders:
+        prefix, folder = folders.pop()
+        try:
+            with os.scandir(folder) as listing:
+                entries = list(listing)
+        except OSError:
+            continue
+        visited += len(entries)
+        if visited > MAX_VISITED:
+            raise refuse_to_walk(top, f"{MAX_VISITED:,} files and folders")
+        # The root itself is walked even if it is an environment or a worktree.
+        if prefix and (not SKIP_MARKS.isdisjoint(entry.name for entry in entries) or is_linked_worktree(folder)):
+            continue
+        for entry in entries:
+            name = entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if name not in SKIPPED_FOLDERS and not name.endswith(".egg-info"):
+                    folders.append((f"{prefix}{name}/", entry.path))
+            elif keep(prefix + name):
+                yield prefix + name, entry.path
+
+
+def refuse_to_walk(top: str, what: str) -> TooManyFilesError:
+    """Return the error for a folder with too many files."""
+    return TooManyFilesError(
+        f"{top} has more than {what}, and is not in a git repository",
+        remedy="if this is not your project, put a phase-gate.yaml into the folder that is; if it is, `git init` there",
+    )

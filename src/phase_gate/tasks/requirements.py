@@ -1,0 +1,240 @@
+"""Describe the requirements of an artifact, and write a skeleton to fill in.
+
+A skeleton has placeholders. A file with a placeholder does not count.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from phase_gate.storage.files import REAL, make_folder, write_atomically
+from phase_gate.storage.root import place_below
+from phase_gate.storage.tree.fingerprint import compile_globs
+from phase_gate.task import Task
+from phase_gate.tasks.artifacts import find_files, words_of_line, words_of_pattern
+from phase_gate.tasks.routing import rules_of
+from phase_gate.tasks.work import Pipeline, pipeline_of
+from phase_gate.visible import count
+from phase_gate.workflow.model import (
+    AUDIT,
+    DRIFT,
+    ROOT_CAUSE,
+    SNAPSHOT,
+    Artifact,
+    Consensus,
+    Phase,
+    Workflow,
+    requires_of,
+    settle,
+)
+from phase_gate.workflow.names import run_command
+
+_JSON_WORDS: Mapping[str, str] = {
+    AUDIT: "JSON with a summary and findings",
+    ROOT_CAUSE: "JSON with failed_phase, summary, root_cause and requires_phase_rewind_to",
+}
+
+_VOTE = """\
+vote: <approve, conditional or reject>
+confidence: <how sure you are, 0 to 1>
+by: <your name>
+reason: <what has to change; not needed to approve>
+"""
+
+
+def words_of_artifact(artifact: Artifact) -> tuple[str, ...]:
+    """Return the requirements of the artifact's content, one text each."""
+    wants = []
+    if artifact.schema:
+        wants.append(_JSON_WORDS[artifact.schema])
+    elif artifact.min_words > 1:
+        wants.append(f"{artifact.min_words} different words")
+    if artifact.line:
+        wants.append(f"a {words_of_line(artifact)}")
+    if artifact.pattern:
+        wants.append(words_of_pattern(artifact))
+    return tuple(wants)
+
+
+def skeletons_of(workflow: Workflow, phase: Phase, pipeline: Pipeline) -> dict[str, str]:
+    """Return a skeleton for each file that the phase requires, by path.
+
+    There is none for a snapshot, which `advance` writes.
+    """
+    rules, requires = rules_of(workflow), requires_of(phase)
+    texts: dict[str, str] = {}
+    for name in requires.artifacts:
+        text = _skeleton(rules.artifacts[name], pipeline)
+        if text:
+            texts[path_of(rules.artifacts[name])] = text
+    if requires.consensus is not None:
+        texts[vote_file(workflow, requires.consensus)] = _VOTE
+    return texts
+
+
+def vote_file(workflow: Workflow, consensus: Consensus) -> str:
+    """Return a path for a reviewer's vote: next to the artifact, because a vote is not part of the code."""
+    first = rules_of(workflow).artifacts[consensus.on[0]]
+    folders = [part for part in PurePosixPath(first.path).parts[:-1] if not _is_glob(part)]
+    return "/".join((*folders, "vote.yaml"))
+
+
+def root_cause_record(failed_phase: str) -> dict[str, Any]:
+    """Return a root-cause record to fill in."""
+    return {
+        "failed_phase": failed_phase,
+        "summary": "<what happened, in a sentence>",
+        "root_cause": "<why it happened>",
+        "requires_phase_rewind_to": None,
+    }
+
+
+def _skeleton(artifact: Artifact, pipeline: Pipeline) -> str:
+    if artifact.schema == ROOT_CAUSE:
+        return _json(root_cause_record(pipeline.failed_phase))
+    if artifact.schema == AUDIT:
+        return _json({"summary": "<what was looked at, and what was found>", "findings": []})
+    if artifact.schema:
+        return ""
+    return "\n\n".join(_pieces(artifact)) + "\n"
+
+
+def _pieces(artifact: Artifact) -> Iterator[str]:
+    yield f"# {artifact.name.replace('-', ' ').capitalize()}"
+    yield f"{{{{ write it here, with at least {artifact.min_words} different words }}}}"
+    if artifact.line:
+        yield f"{{{{ once it is so, put this line here instead: {artifact.line} }}}}"
+    if artifact.pattern:
+        yield f"{{{{ put {words_of_pattern(artifact)} here }}}}"
+
+
+def _json(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, indent=2) + "\n"
+
+
+def path_of(artifact: Artifact) -> str:
+    """Return a path that the artifact's glob finds."""
+    path = re.sub(r"\*\*/", "", artifact.path)
+    return re.sub(r"\[[^]]*\]|\?", "1", path).replace("*", "first")
+
+
+def _is_glob(part: str) -> bool:
+    return any(character in part for character in "*?[")
+
+
+# --- the requirements of a pipeline's current phase: rows that list them, and files to fill in
+
+
+Rows = list[tuple[str, str]]
+
+
+def needs_of(
+    workflow: Workflow,
+    phase: Phase,
+    pipeline: Pipeline,
+    *,
+    task: str = "default",
+    commands: Collection[str] | None = None,
+) -> Rows:
+    """Return the files and facts that the phase requires, each with its place.
+
+    :param commands: the checks that the project has a command for; None to skip that check.
+    """
+    rules = rules_of(workflow)
+    requires = requires_of(phase)
+    rows: Rows = [("guidance", said) for said in pipeline.guidance]
+    rows += [("artifact", _artifact(rules.artifacts[name])) for name in requires.artifacts]
+    if phase.tests != "none":
+        wanted = "the whole suite passes" if phase.tests == "passing" else "new tests fail"
+        rows.append(("tests", f"{wanted}: {run_command(phase.name, task)}"))
+    rows += [("check", _check(name, is_set=commands is None or name in commands)) for name in requires.checks]
+    if requires.consensus is not None:
+        threshold, voters = settle(requires.consensus.threshold, workflow), settle(requires.consensus.voters, workflow)
+        rows.append(
+            (
+                "consensus",
+                f"on {', '.join(requires.consensus.on)}: a score of {threshold:g}, {count(int(voters), 'voter')}; "
+                f"each votes with {vote_command(vote_file(workflow, requires.consensus), task)}",
+            )
+        )
+    rows += [("unchanged", f"{name}, as approved") for name in requires.approved]
+    if "code-as-tested" in phase.gate_1.guards:
+        rows.append(("tested", "no change to the files since the last green run of the whole suite"))
+    if DRIFT in phase.raises:
+        rows.append(("history", "commits in git to compare with: each change outside the plan needs a change request"))
+    pending = len(pipeline.pending)
+    if pending:
+        rows.append(
+            ("requests", f"{count(pending, 'change request')} without a decision: phase-gate pipeline request list")
+        )
+    elif "no-pending-request" in phase.gate_1.guards:
+        rows.append(("requests", "none may wait for a decision"))
+    missing = "" if commands is None else missing_commands(workflow, commands)
+    return [*rows, ("warning", missing)] if missing else rows
+
+
+def missing_commands(workflow: Workflow, commands: Collection[str]) -> str:
+    """Return a warning about checks of the pipeline without a command; empty if each has one."""
+    wanted: dict[str, str] = {}
+    for phase in workflow.phases:
+        for name in requires_of(phase).checks:
+            if name not in commands:
+                wanted.setdefault(name, phase.name)
+    if not wanted:
+        return ""
+    named = ", ".join(f"{name} (for {phase})" for name, phase in wanted.items())
+    example = next(iter(wanted))
+    verb = "has" if len(wanted) == 1 else "have"
+    return f"{named} {verb} no command: add it to the settings, evidence: {{commands: {{{example}: {{run: ...}}}}}}"
+
+
+def _check(name: str, *, is_set: bool) -> str:
+    place = f"evidence.commands.{name} in the settings"
+    return f"{name} ({place})" if is_set else f"{name}: no command yet, add {place}"
+
+
+def vote_command(file: str, task: str) -> str:
+    return f"phase-gate pipeline vote {file}" + ("" if task == "default" else f" --task {task}")
+
+
+def _artifact(artifact: Artifact) -> str:
+    if artifact.schema == SNAPSHOT:
+        return f"{artifact.name}: phase-gate advance writes it ({artifact.path})"
+    wants = words_of_artifact(artifact)
+    return f"{artifact.name}: {artifact.path}" + (f" ({'; '.join(wants)})" if wants else "")
+
+
+def needs_in(task: Task, phase: Phase) -> Rows:
+    """Return the files and facts that a phase of the current cycle requires."""
+    commands = {each.name for each in task.project.configuration.commands}
+    return needs_of(task.rules, phase, pipeline_of(task.state), task=task.project.task, commands=commands)
+
+
+def write_skeletons(task: Task, phase: Phase, *, votes: bool = True) -> tuple[list[str], list[str]]:
+    """Write a skeleton for each file that the phase requires; return the written files and the existing ones.
+
+    :param votes: whether to write one for a vote as well.
+    """
+    root = task.project.root
+    described = rules_of(task.rules).artifacts
+    globs = [described[name] for name in requires_of(phase).artifacts]
+    written: list[str] = []
+    kept: list[str] = []
+    consensus = requires_of(phase).consensus
+    ballot = None if votes or consensus is None else vote_file(task.rules, consensus)
+    for path, text in skeletons_of(task.rules, phase, pipeline_of(task.state)).items():
+        if path == ballot:
+            continue
+        there = next((find_files(root, each) for each in globs if compile_globs([each.path])(path)), ())
+        target = place_below(root, path, setting="artifact")
+        if there or target.exists():
+            kept += there or [path]
+            continue
+        make_folder(REAL, target.parent)
+        write_atomically(REAL, target, text.encode())
+        written.append(path)
+    return written, kept

@@ -1,0 +1,279 @@
+"""Step 2 of a verify task: run the verify command, whatever result the executor reported."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from phase_gate.errors import NotAllowedError
+from phase_gate.evidence.process.run import Ended, run_process
+from phase_gate.evidence.process.tree import Interrupts
+from phase_gate.storage.files import make_folder
+from phase_gate.storage.lock import RunLock
+from phase_gate.storage.tree.fingerprint import Tree, describe_difference
+from phase_gate.stores.shared import again_if_moved
+from phase_gate.tasks.board import Step, TaskSession, TaskStatus
+from phase_gate.tasks.changes import read_texts
+from phase_gate.tasks.lint import steps_of
+from phase_gate.tasks.rules import check_limit, time_left
+from phase_gate.tasks.verify_evaluation import find_altered_tests, first_failures, weigh
+from phase_gate.tasks.verify_verdict import is_unlisted, require_status
+from phase_gate.tasks.work import PHASE, Check, FailureType, Status, Verification
+from phase_gate.values import Value, replace
+from phase_gate.visible import cut
+
+#: Bytes of output that are stored per file.
+KEPT = 256 * 1024
+#: Altered tests that are recorded, and those that are shown with a line each.
+KEPT_TESTS, SHOWN = 200, 5
+
+
+class Display(Value):
+    """How a run is shown while it is active."""
+
+    #: Print a line.
+    show: Callable[[str], None]
+    #: Called with the elapsed seconds, and the limit.
+    tick: Callable[[float, float], None]
+    #: The target of the command's own output.
+    stream: BinaryIO | None = None
+    #: An existing handler of signals; None if the run has to handle them itself.
+    interrupts: Interrupts | None = None
+
+
+class VerifyRunResult(Value):
+    status: TaskStatus
+    #: The file with the output; empty if the run could not begin.
+    log: str = ""
+    #: False if the run was interrupted or did not begin.
+    has_ended: bool = True
+
+
+def run_verify(session: TaskSession, display: Display, *, timeout: float | None = None) -> VerifyRunResult:
+    """Run the task's verify command and record its result.
+
+    :param timeout: seconds for this run; None for the task's limit.
+    """
+    verify = _VerifyRun(session, display)
+    refused = verify.begin(timeout)
+    if refused is not None:
+        return VerifyRunResult(status=refused, has_ended=False)
+    try:
+        verify.execute()
+        status = verify.end()
+    finally:
+        verify.release()
+    return VerifyRunResult(status=status, log=verify.log_name, has_ended=verify.check.how != "interrupted")
+
+
+class _VerifyRun:
+    """One run of the verify command, from its start record to its end record."""
+
+    def __init__(self, session: TaskSession, display: Display) -> None:
+        self.session, self.display = session, display
+        self.spec = session.verification().spec
+        self.before: Tree = session.tree(self.spec)
+        self.check = Check(id=os.urandom(8).hex(), command=self.spec.verify, at="", tree=self.before.digest)
+        self.output = ""
+        self.flags: list[str] = []
+        #: The commands to run, and the index of the last one that ran.
+        self.steps, self.step = steps_of(self.spec), 0
+        self._hold: RunLock | None = None
+        self._serial = 0
+
+    @property
+    def log(self) -> Path:
+        return self.session.store.folder / "verify" / f"{self.check.id}.log"
+
+    @property
+    def log_name(self) -> str:
+        return os.path.relpath(self.log, self.session.project.root).replace(os.sep, "/")
+
+    # --- before --------------------------------------------------------------------------------------------------
+
+    @again_if_moved
+    def begin(self, timeout: float | None) -> TaskStatus | None:
+        """Write the start record; return the task's status if the run can't begin."""
+        with self.session.step() as step:
+            step.tree = self.before
+            current, at = step.current, step.change.at
+            self._refuse(current)
+            step.refuse_halted()
+            changes, left = step.changes(), time_left(current, at)
+            if is_unlisted(step.change.state, changes, at=at):
+                step.judge(changes=changes)  # so that a person can waive the finding
+            elif left <= 0:
+                step.fail(FailureType.TIMEOUT, "the gate's 1800 s are over")
+                step.judge()
+            else:
+                limit = current.limits["verify"] if timeout is None else check_limit("verify", timeout)
+                self._record_start(step, min(limit, left))
+        self._serial = self.session.read().serial
+        return None if step.evaluation is None else step.status
+
+    def _record_start(self, step: Step, limit: float) -> None:
+        store = self.session.store
+        self.check = check = replace(self.check, limit=limit, at=step.change.at)
+        step.record("verify-started", id=check.id, command=check.command, tree=check.tree, limit=limit)
+        make_folder(store.files, store.folder / "verify")
+        self.release()  # from an earlier try, if another machine was first
+        self._hold = store.hold(check.id)
+
+    def _refuse(self, current: Verification) -> None:
+        require_status(current, (Status.VERIFYING,), "there is no report to verify")
+        place, report = self.session.board.place, current.report
+        assert report is not None, "what is verified was reported"
+        if place and current.place not in ("", place) and report.tree != self.before.digest:
+            raise NotAllowedError(
+                f"{current.task} is open in another work tree: these are not the files that {report.by} reported",
+                remedy="run the command there, or copy those files here first",
+            )
+
+    # --- during --------------------------------------------------------------------------------------------------
+
+    def execute(self) -> None:
+        """Run the command, and a second time if it failed and is declared flaky."""
+        ended, flaky = self._run_once(), self.spec.flaky
+        if ended.how == "ended" and ended.code != 0 and flaky:
+            first = ended.code
+            self.display.show(f"it ended with {first}; declared flaky ({flaky}), so it runs once more")
+            # Do not count the records of the first run.
+            self._serial = self.session.read().serial
+            ended = self._run_once()
+            if ended.how == "ended" and ended.code == 0:
+                self.flags.append(f"flaky: it ended with {first} first, and passed in a second run")
+        self.output, self.step = _read(ended.output), ended.step
+        self.check = replace(
+            self.check,
+            how=ended.how,
+            exit_code=ended.code if ended.how == "ended" else None,
+            seconds=round(ended.seconds, 3),
+            why=ended.problem or _why(ended, self.check.limit),
+            output=self.session.store.keep(
+                "output", {"output": self.output, "stdout": _read(ended.stdout), "stderr": _read(ended.stderr)}
+            ),
+            summary=_summary(self.output),
+        )
+
+    def _run_once(self) -> Ended:
+        check, project, show = self.check, self.session.project, self.display.show
+        show(f"$ {check.command}  (at most {check.limit:g} s; {self.log_name})")
+        environment = {
+            **project.environment,
+            "PHASE_GATE_TASK": project.task,
+            "PHASE_GATE_DIR": str(project.state_folder.absolute()),
+            "PHASE_GATE_PHASE": PHASE.lower(),
+        }
+        first, *rest = self.steps
+        ended = run_process(
+            first,
+            then=rest,
+            shell=self.spec.shell,
+            cwd=project.root,
+            environment=environment,
+            timeout=check.limit,
+            log=self.log,
+            limit=KEPT,
+            stream=self.display.stream,
+            tick=lambda seconds: self.display.tick(seconds, check.limit),
+            interrupts=self.display.interrupts,
+        )
+        said = "" if ended.code is None else f" with {ended.code}"
+        show(f"{ended.how}{said} after {ended.seconds:.1f} s of {check.limit:g} s")
+        return ended
+
+    # --- after ---------------------------------------------------------------------------------------------------
+
+    @again_if_moved
+    def end(self) -> TaskStatus:
+        """Write the end record, with the result and its evaluation."""
+        session = self.session
+        after = session.tree(self.spec)
+        with session.transaction() as change:
+            step = Step(session, change)
+            step.tree = after
+            current = step.current
+            if current.check is None or current.check.id != self.check.id or current.status is not Status.VERIFYING:
+                raise NotAllowedError(
+                    f"{session.task} was changed while its verify command ran", remedy="phase-gate verify status"
+                )
+            changes = step.changes()
+            self._weigh(after, current, changes.own)
+            step.end_check(self.check)
+            self._fail(step)
+            step.judge(changes=changes)
+        session.board.refresh()
+        return step.status
+
+    def _weigh(self, after: Tree, current: Verification, own: tuple[str, ...]) -> None:
+        """Evaluate the run: the files that it changed, the tests that it ran, and tests that were altered."""
+        session = self.session
+        weighed = weigh(session.store, self.output, since=self._serial)
+        flags = [*self.flags, *weighed.flags]
+        changed = describe_difference(self.before.files, after.files)
+        names = (*changed.added, *changed.removed, *changed.changed)
+        if names:
+            flags.append(f"files changed while it ran: {', '.join(names[:5])}")
+        # A test that checks nothing any more makes the pass weak.
+        altered = find_altered_tests(read_texts(session.project.root, session.memory(current), own))
+        doubtful = [f"{name}: {what}" for name, what in altered.items()]
+        more = [f"{len(doubtful) - SHOWN} more tests were emptied or are gone"] if len(doubtful) > SHOWN else []
+        self.check = replace(
+            self.check,
+            after=after.digest,
+            tests=weighed.tests,
+            runs=weighed.runs,
+            problems=weighed.problems if self.check.exit_code == 0 else (),
+            altered=tuple(altered.items())[:KEPT_TESTS],
+            flags=(*flags, *doubtful[:SHOWN], *more),
+        )
+
+    def _fail(self, step: Step) -> None:
+        check, kind, error = self.check, FailureType.VERIFY_FAILURE, ""
+        command = cut(self.steps[self.step] if self.step or check.exit_code else check.command)
+        lines = first_failures(self.output)
+        if check.how == "timed-out":
+            kind, error = FailureType.TIMEOUT, check.why
+        elif check.how == "not-started":
+            error = f"`{command}` could not be started: {check.why}"
+        elif check.how == "ended" and check.problems:
+            lines = tuple(text for _, text in check.problems)
+            error = f"`{command}` ended with 0 and proves nothing: {lines[0]}"
+        elif check.how == "ended" and check.exit_code != 0:
+            first = f": {lines[0]}" if lines else ""
+            place = f" (step {self.step + 1} of {len(self.steps)})" if len(self.steps) > 1 else ""
+            error = f"`{command}`{place} ended with {check.exit_code}{first}"
+        if error:
+            step.fail(kind, error, lines=lines, check=check)
+
+    def release(self) -> None:
+        if self._hold is not None:
+            self._hold.release()
+
+
+def _why(ended: Ended, limit: float) -> str:
+    if ended.how == "timed-out":
+        return f"the verify command took longer than {limit:g} s, and was ended with all of its processes"
+    if ended.how == "interrupted":
+        number = ended.interrupted_by
+        return f"it was interrupted by {signal.Signals(number).name}" if number else "it was interrupted"
+    return ""
+
+
+def _summary(output: str) -> str:
+    # Our own lines after a run of pytest are less useful than its last line.
+    output = output.rpartition("phase gate: recorded for task ")[0] or output
+    lines = [line.strip(" =") for line in output.splitlines() if line.strip(" =")]
+    return lines[-1][:200] if lines else ""
+
+
+def _read(path: Path | None) -> str:
+    if path is None:
+        return ""
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,263 @@
+"""The verdict on a verify task: its metrics, its findings, and both gates.
+
+Pure. Gate 1 is the result of executor and verify command in this attempt, Gate 2 the reviewer's verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from phase_gate.errors import NotAllowedError
+from phase_gate.gate.judging import Case, evaluate_without_run
+from phase_gate.gate.measured import Finding, Measured, cap_findings, covered_by
+from phase_gate.gate.state import State
+from phase_gate.gate.verdict import Evaluation, Verdict, with_advice
+from phase_gate.tasks.changes import TaskChanges
+from phase_gate.tasks.rules import escalate, retries_left
+from phase_gate.tasks.work import FailureType, Status, Verification, find_verification
+from phase_gate.values import replace
+from phase_gate.visible import count, name_first
+from phase_gate.workflow.metrics import MetricValue
+
+#: The guard of the files that a task may change.
+FILES_LISTED = "files-listed"
+
+
+def verification_values(verification: Verification, changes: TaskChanges) -> dict[str, MetricValue]:
+    """Return the metrics from the records of the current attempt. A missing metric is unknown."""
+    values: dict[str, MetricValue] = {"attempt": verification.attempt}
+    if verification.report is not None:
+        values["executor_status"] = str(verification.report.result["status"])
+        values["done_criteria_met"] = bool(verification.report.result["done_criteria_met"])
+    check = verification.check
+    values["verify_ran"] = check is not None and check.has_ended
+    if check is not None and check.has_ended:
+        values["verify_fresh"] = check.after == changes.tree
+        values["verify_problems"] = len(check.problems)
+        if check.exit_code is not None:
+            values["verify_exit_code"] = check.exit_code
+        if check.tests is not None:
+            values["verify_tests"] = check.tests
+    if changes.unlisted is not None:
+        values["files_unlisted"] = len(changes.unlisted)
+    return values
+
+
+def judge(case: Case, changes: TaskChanges) -> Evaluation:
+    """Return the verdict on the task's current state. Each step of executor, command or reviewer is an iteration."""
+    verification = find_verification(case.state)
+    assert verification is not None, "only a verify task has steps"
+    seen = Measured(
+        metrics=verification_values(verification, changes),
+        findings=tuple(_findings(verification, changes)),
+        notes=_notes(verification, changes),
+    )
+    return evaluate_without_run(case, seen, tree=changes.tree)
+
+
+def with_task(evaluation: Evaluation, verification: Verification) -> Evaluation:
+    """Return the verdict with the task's own reason and next step."""
+    # The status after the exit of the phase, which follows immediately.
+    decided = replace(verification, status=Status.APPROVED) if evaluation.can_exit else verification
+    return with_advice(evaluation, advise_task(decided, evaluation))
+
+
+def _findings(verification: Verification, changes: TaskChanges) -> list[Finding]:
+    found = _unlisted(changes)
+    check = verification.check
+    if check is not None:
+        found += [
+            Finding(slug="verify-proves", tier="hard", id=slug, detail=text, proof=check.id)
+            for slug, text in check.problems
+        ]
+        found += [
+            Finding(slug="tests-unchanged", tier="advisory", id=test, file=test.partition("::")[0], detail=text)
+            for test, text in check.altered
+        ]
+        if check.has_ended and check.after != changes.tree:
+            detail = f"verified was {check.after[:16]}, there is {changes.tree[:16]}"
+            found.append(Finding(slug="verify-fresh", tier="hard", detail=detail))
+    return found
+
+
+def is_unlisted(state: State, changes: TaskChanges, *, at: str) -> bool:
+    """Return whether a file was changed that the task does not list, and that no waiver covers."""
+    found = cap_findings(_unlisted(changes))
+    return bool(found) and not covered_by(state.overrides.waivers, FILES_LISTED, found, at=at)
+
+
+def waived_files(state: State, changes: TaskChanges, *, at: str) -> tuple[str, ...]:
+    """Return the unlisted files that a person waived: they are part of the work."""
+    return tuple(
+        each.file for each in _unlisted(changes) if covered_by(state.overrides.waivers, FILES_LISTED, (each,), at=at)
+    )
+
+
+def _unlisted(changes: TaskChanges) -> list[Finding]:
+    return [
+        Finding(slug=FILES_LISTED, tier="hard", file=path, detail="it changed, but the task does not list it")
+        for path in changes.unlisted or ()
+    ]
+
+
+def _notes(verification: Verification, changes: TaskChanges) -> tuple[str, ...]:
+    notes = [f"changed by another task: {path} ({task})" for path, task in changes.theirs[:5]]
+    if changes.commits and verification.review is None:
+        notes.append(f"committed before it was approved, which makes the pass weak: {changes.commits_shown}")
+    if changes.foreign_commits:
+        shown = name_first(commit[:10] for commit in changes.foreign_commits)
+        notes.append(f"made by others since the task was taken: {shown}")
+    if changes.untracked:
+        shown = name_first(changes.untracked, 5)
+        notes.append(f"new files that the task does not list and git does not track: {shown}")
+    report, check = verification.report, verification.check
+    claimed = {} if report is None else report.result.get("verification", {})
+    # A claim of another code than 0 is reported with the reasons for a weak pass.
+    if check is not None and check.exit_code and claimed.get("exit_code") == 0:
+        notes.append(f"the executor claims exit code {claimed['exit_code']}; measured, it is {check.exit_code}")
+    if changes.changed is not None and report is not None:
+        missing = sorted(set(report.result.get("files_modified", ())) - set(changes.changed))
+        if missing:
+            notes.append(f"the executor names files that did not change: {', '.join(missing[:5])}")
+    return (*notes, *weak_notes(verification))
+
+
+def weak_notes(verification: Verification) -> tuple[str, ...]:
+    """Return a note for each reason why a pass is weak."""
+    return tuple(f"weak: {why}" for why in verification.weak_because)
+
+
+# --- the text of a verdict on a verify task: one sentence, and the next command to type
+
+
+def command(words: str, task: str) -> str:
+    """Return the command for a task."""
+    return f"phase-gate {words} --task {task}"
+
+
+def require_status(verification: Verification, statuses: Collection[Status], otherwise: str) -> None:
+    """Refuse a step that the task's status does not allow. Raises NotAllowedError.
+
+    :param otherwise: the explanation for every other status.
+    """
+    if verification.status not in statuses:
+        problem = f"{verification.task} is {verification.word}: {otherwise}"
+        raise NotAllowedError(problem, remedy=advise_task(verification).next_step)
+
+
+def advise_task(verification: Verification, evaluation: Evaluation | None = None) -> Verdict:
+    """Return reason and next step for a task in its current status."""
+    task, status = verification.spec.slug, verification.status
+    if status is Status.PENDING:
+        return Verdict("waiting", "it waits for its executor", command("verify start", task))
+    if status is Status.EXECUTING:
+        reason = f"attempt {verification.attempt}: it waits for the executor's report"
+        return Verdict("waiting", reason, "", command("verify executor FILE", task))
+    if status is Status.VERIFYING:
+        return _verifying(verification, evaluation)
+    if status is Status.REVIEWING:
+        return _reviewing(verification, evaluation)
+    if status is Status.BLOCKED:
+        assert verification.report is not None
+        reason = f"blocked: {_first_line(verification.report.result['error'])}"
+        return Verdict("needs-person", reason, command("verify show", task))
+    if status is Status.APPROVED:
+        return _approved(verification)
+    if status is Status.SKIPPED:
+        assert verification.skip is not None
+        skip = verification.skip
+        hint = "commit it yourself: the gate did not see it pass"
+        return Verdict("open", f"{verification.word} by {skip.by}: {skip.reason}", "", hint)
+    return _failed(verification)
+
+
+def _verifying(verification: Verification, evaluation: Evaluation | None) -> Verdict:
+    check, unlisted = verification.check, None
+    following = command("verify run", verification.spec.slug)
+    if evaluation is not None:
+        unlisted = _unmet_guard(evaluation, verification.spec.slug, (FILES_LISTED,))
+    if unlisted is not None:
+        return unlisted
+    if check is None:
+        return Verdict("waiting", "the executor reports success; the verify command has to confirm it", following)
+    if check.how == "running":
+        look = command("verify status", verification.spec.slug)
+        return Verdict("running", f"the verify command is running since {check.at}", look)
+    return Verdict("waiting", f"the verify command did not end by itself ({check.how}): {check.why}", following)
+
+
+def _reviewing(verification: Verification, evaluation: Evaluation | None) -> Verdict:
+    task = verification.spec.slug
+    unmet = None if evaluation is None else _unmet_guard(evaluation, task)
+    if unmet is not None:
+        return unmet
+    last, again = verification.last_failure, command("verify review FILE --by NAME", task)
+    if last is not None and last.type is FailureType.MALFORMED and last.step == 3 and not last.recovered:
+        reason = f"{last.type}: {_first_line(last.error)}; the other two steps remain valid"
+        return Verdict("waiting", reason, "", f"write it by `phase-gate workflow schema verdict`, then {again}")
+    return Verdict(
+        "waiting",
+        f"Gate 1 is open; Gate 2 waits for the reviewer: {command('verify review FILE --by NAME', task)}",
+        command("verify show", task),
+    )
+
+
+def _unmet_guard(evaluation: Evaluation, task: str, names: Collection[str] = ()) -> Verdict | None:
+    """Return a verdict for the first unmet guard, or for the first one among these names; None if all are met."""
+    for guard in evaluation.gate_1.guards:
+        if guard.passes or (names and guard.name not in names):
+            continue
+        named = [each.place or each.detail for each in evaluation.findings if each.belongs_to(guard.name)]
+        shown = f" ({', '.join(named[:3])})" if named else ""
+        hint = guard.remedy
+        if guard.name == FILES_LISTED:
+            waive = f'phase-gate waive {FILES_LISTED} --task {task} --reason "..." --by NAME'
+            hint = f"undo the change; or have a person waive it: {waive}"
+        return Verdict("closed", f"{guard.name}: {guard.detail}{shown}", "", hint)
+    return None
+
+
+def holds_back(verification: Verification) -> str:
+    """Return why phase-gate does not commit an approved task; empty if it does."""
+    assert verification.review is not None
+    verdict = verification.review.said
+    if verdict["confidence"] == "LOW":
+        return "the reviewer's confidence is LOW"
+    if verdict["recommendation"] != "commit":
+        return f"the reviewer recommends {verdict['recommendation']}"
+    return ""
+
+
+def _approved(verification: Verification) -> Verdict:
+    assert verification.review is not None
+    weak = " (weak)" if verification.weak_because else ""
+    said = f"both gates are open: approved by {verification.review.by}{weak}"
+    if verification.commit:
+        return Verdict("open", f"{said}, committed as {verification.commit[:10]}", "phase-gate verify status")
+    why, commit = holds_back(verification), command("verify commit", verification.spec.slug)
+    if why:
+        return Verdict(
+            "open", f"{said}, but {why}: manual review", "", f"look at it, and commit it yourself, then {commit}"
+        )
+    return Verdict("open", said, command("verify commit", verification.spec.slug))
+
+
+def _failed(verification: Verification) -> Verdict:
+    task, last = verification.spec.slug, verification.last_failure
+    assert last is not None
+    said = f"{last.type}: {_first_line(last.error)}"
+    escalation = escalate(verification)
+    if escalation.level >= 2:
+        hint = command('verify resume --reason "..." --by NAME', task)
+        return Verdict("needs-person", f"{escalation.reason}; {said}", "", hint)
+    left = retries_left(verification)
+    tries = f"{count(left, 'more attempt')} before a person is asked"
+    if last.type is FailureType.TIMEOUT:
+        hint = command("verify executor FILE", task)
+        return Verdict("failed", f"{said}; {tries}, with more time and after 30 s", "", hint)
+    return Verdict("failed", f"{said}; {tries}", command("verify show", task))
+
+
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0][:200] if lines else ""

@@ -1,0 +1,201 @@
+"""What CI systems get of a verdict, as texts: escaped, bounded, and at most one annotation a gate."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from phase_gate.report.ci_files import annotate, cut_summary, outputs, render_dotenv, render_junit, verdict_words
+
+HOSTILE = 'x\n::error::boo\r\n##[error]no %0A "<&>" ]]> \x00\x1b[31m \ud800 ::stop,a=b'
+
+
+def guard(name: str, *, met: bool | None = True, waived: bool = False) -> dict[str, Any]:
+    return {"name": name, "met": met, "detail": "what is wrong", "remedy": "mend it", "waived": waived}
+
+
+def finding(slug: str, **fields: Any) -> dict[str, Any]:
+    plain = {
+        "tier": "hard",
+        "detail": "odd",
+        "id": "",
+        "file": "",
+        "line": None,
+        "guard": "",
+        "proof": "",
+        "change": "",
+    }
+    return {"slug": slug, **plain, **fields}
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    """An evaluation's document, with both gates open unless a test says otherwise."""
+    gate_1 = {"open": True, "name": "All tests passing", "clauses": [], "guards": [guard("tests-kept")]}
+    gate_2 = {"open": True, "answer": "done", "reason": "it is", "by": "dev", "problem": ""}
+    made = {
+        "phase": "GREEN",
+        "iteration": 3,
+        "run_kind": "complete",
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        "can_exit": True,
+        "forced_exit": False,
+        "reason": "both gates are open",
+        "status": "open",
+        "next_command": "pytest --phase=refactor",
+        "next_hint": "",
+        "findings": [],
+        "metrics": {"consecutive_green_runs": 2},
+        "gate_1": {**gate_1, **changes.pop("gate_1", {})},
+        "gate_2": {**gate_2, **changes.pop("gate_2", {})},
+    }
+    return {**made, **changes}
+
+
+CLOSED: Any = {"gate_1": {"open": False}, "can_exit": False, "status": "closed", "reason": "1 test fails"}
+ABSENT: Any = {"gate_2": {"open": False, "answer": "absent", "reason": "", "by": ""}, "can_exit": False}
+BLOCKED: Any = {"gate_2": {"open": False, "answer": "blocked", "reason": "no key"}, "can_exit": False}
+
+
+# --- GitHub
+
+
+@pytest.mark.parametrize(
+    ("changes", "meaning", "expected"),
+    [
+        pytest.param({}, "dual", [], id="both-hold"),
+        pytest.param(CLOSED, "gate1", ["error"], id="gate-1-closed"),
+        pytest.param({**CLOSED, **ABSENT}, "dual", ["error"], id="gate-2-waits-for-gate-1"),
+        pytest.param(CLOSED, "tests", ["warning"], id="only-observed"),
+        pytest.param(ABSENT, "gate1", [], id="nobody-asked-for-gate-2"),
+        pytest.param(ABSENT, "dual", ["error"], id="gate-2-absent"),
+        pytest.param({**CLOSED, **BLOCKED}, "gate1", ["error", "warning"], id="a-person-is-needed"),
+    ],
+)
+def test_at_most_one_annotation_a_gate(changes: Any, meaning: Any, expected: list[str]) -> None:
+    rows = annotate(document(**changes), meaning=meaning)
+    assert [row.removeprefix("::").partition(" ")[0] for row in rows] == expected
+
+
+def test_an_annotation_says_what_and_what_next() -> None:
+    (row,) = annotate(document(**CLOSED), meaning="gate1")
+    assert row == (
+        "::error title=Gate 1 is closed (GREEN%2C iteration 3)::not done: 1 test fails%0Anext: pytest --phase=refactor"
+    )
+
+
+def test_a_run_that_did_not_count_is_named_by_its_kind() -> None:
+    (row,) = annotate(document(**CLOSED, iteration=None, run_kind="partial"), meaning="gate1")
+    assert "(GREEN%2C partial run)" in row
+
+
+def test_an_annotation_stands_at_the_place_that_closed_the_gate() -> None:
+    gate_1 = {"open": False, "guards": [guard("tests-kept"), guard("tests-unchanged", met=False)]}
+    findings = [
+        finding("looks-odd", tier="advisory", file="a.py", line=1),
+        finding("tests-kept", file="b.py", line=2),
+        finding("tests-unchanged", file="tests/c, d.py", line=3),
+    ]
+    (row,) = annotate(document(gate_1=gate_1, findings=findings), meaning="gate1")
+    assert row.startswith("::error file=tests/c%2C d.py,line=3,title=")
+    assert "::tests/c, d.py:3: both gates are open" in row
+
+
+def test_no_text_can_leave_its_annotation() -> None:
+    findings = [finding("tests-kept", file=HOSTILE, id=HOSTILE)]
+    gate_1 = {"open": False, "guards": [guard("tests-kept", met=False)]}
+    rows = annotate(
+        document(reason=HOSTILE, next_command=HOSTILE, findings=findings, gate_1=gate_1, **BLOCKED), meaning="gate1"
+    )
+    for row in rows:
+        assert "\n" not in row
+        assert "\r" not in row
+        properties = row.partition(" ")[2].partition("::")[0]
+        assert all("=" in part for part in properties.split(","))
+        assert {part.partition("=")[0] for part in properties.split(",")} <= {"file", "line", "title"}
+
+
+def test_outputs_are_one_line_each_and_can_not_end_their_own_text() -> None:
+    words = verdict_words(document(reason=HOSTILE, **ABSENT))
+    text = outputs(words, delimiter="END")
+    rows = text.splitlines()
+    assert len(rows) == 3 * len(words)
+    assert rows[:3] == ["can-exit<<END", "false", "END"]
+    read = {rows[at].removesuffix("<<END"): rows[at + 1] for at in range(0, len(rows), 3)}
+    assert (read["gate1"], read["gate2"], read["phase"], read["streak"]) == ("true", "false", "GREEN", "2")
+    assert "\x1b" not in text
+
+
+def test_long_sentences_are_cut() -> None:
+    assert len(verdict_words(document(reason="a" * 10_000))["reason"]) == 500
+
+
+@pytest.mark.parametrize(
+    ("room", "expected"),
+    [
+        pytest.param(1000, "one\ntwo\nthree\n", id="enough"),
+        pytest.param(60, "one\n", id="cut-at-a-line"),
+        pytest.param(20, "", id="not-even-for-the-word-that-it-was-cut"),
+        pytest.param(-5, "", id="none"),
+    ],
+)
+def test_a_summary_is_cut_in_whole_lines(room: int, expected: str) -> None:
+    text = f"one\ntwo\nthree\n{'x' * 500 if room < 100 else ''}"
+    cut = cut_summary(text, room=room)
+    assert cut.startswith(expected)
+    assert len(cut.encode()) <= max(0, room)
+    assert ("left out" in cut) is (bool(expected) and room < 100)
+
+
+# --- GitLab, JUnit
+
+
+def test_dotenv_has_one_plain_variable_a_line() -> None:
+    text = render_dotenv(document(reason=HOSTILE, next_command="n" * 10_000))
+    rows = text.split("\n")
+    assert rows.pop() == ""
+    assert all(row.partition("=")[0].replace("_", "").isalnum() for row in rows)
+    assert "PHASE_GATE_CAN_EXIT=true" in rows
+    assert len(rows) < 20
+    assert len(text.encode()) < 5 * 1024
+
+
+@pytest.mark.parametrize(
+    ("changes", "failures", "skipped"),
+    [
+        pytest.param({}, 0, 0, id="both-hold"),
+        pytest.param(ABSENT, 0, 1, id="nobody-gave-the-signal"),
+        pytest.param(CLOSED, 1, 0, id="gate-1-closed"),
+        pytest.param({**CLOSED, **BLOCKED}, 2, 0, id="blocked"),
+    ],
+)
+def test_junit_has_one_case_a_gate(changes: Any, failures: int, skipped: int) -> None:
+    suite = ElementTree.fromstring(render_junit(document(**changes)))[0]
+    counts = {name: int(suite.attrib[name]) for name in ("tests", "failures", "skipped", "errors")}
+    assert counts == {"tests": 2, "failures": failures, "skipped": skipped, "errors": 0}
+    assert len(suite.findall("testcase")) == 2
+    assert len(suite.findall(".//failure")) == failures
+    assert len(suite.findall(".//skipped")) == skipped
+    properties = {each.attrib["name"]: each.attrib["value"] for each in suite.iter("property")}
+    assert properties["phase-gate.phase"] == "GREEN"
+
+
+def test_junit_says_what_is_open() -> None:
+    gate_1 = {
+        "open": False,
+        "clauses": [{"text": "tests_failing == 0", "met": False, "shown": "1"}],
+        "guards": [guard("tests-kept", met=False), guard("no-new-skips", met=False, waived=True)],
+    }
+    text = render_junit(document(gate_1=gate_1, findings=[finding("tests-kept", id="t.py::test_a", detail="is gone")]))
+    failure = ElementTree.fromstring(text).find(".//failure")
+    assert failure is not None
+    assert failure.text == (
+        "tests_failing == 0: 1\ntests-kept: what is wrong\n  t.py::test_a is gone\nnext: pytest --phase=refactor"
+    )
+
+
+def test_no_text_can_leave_the_xml() -> None:
+    text = render_junit(document(**{**CLOSED, "reason": HOSTILE}))
+    suite = ElementTree.fromstring(text.encode("utf-8"))[0]
+    assert suite.attrib["failures"] == "1"

@@ -1,0 +1,275 @@
+"""A store in PostgreSQL: what the database itself refuses, who may do what, what breaks, and errors with remedies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from phase_gate.cli import main
+from phase_gate.errors import StoreUnreachableError, UsageError
+from phase_gate.storage.ledger import GENESIS
+from phase_gate.stores import postgresql_store
+from phase_gate.stores.address import StoreAddress, parse_address
+from phase_gate.stores.postgresql_store import Connection, PostgresqlStore, Row
+from phase_gate.stores.shared import Head
+from tests.stores.database import Database, free_port
+from tests.stores.test_conformance import add
+
+Addresses = Callable[..., StoreAddress]
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.fixture
+def store(address: Addresses) -> PostgresqlStore:
+    return PostgresqlStore(address())
+
+
+# --- what the database refuses
+
+
+@pytest.mark.parametrize("user", ["dev", "boss"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        pytest.param("UPDATE phase_gate.lines SET content = ''", id="change-a-line"),
+        pytest.param("DELETE FROM phase_gate.lines", id="remove-lines"),
+        pytest.param("DELETE FROM phase_gate.objects", id="remove-objects"),
+    ],
+)
+def test_history_is_not_changed(database: Database, store: PostgresqlStore, user: str, statement: str) -> None:
+    import psycopg
+
+    last = add(store, Head(), "one")
+    # The owner too: what he really wants he has to do on purpose.
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        database.query(statement, user=user)
+    assert store.read("default", Head()).head == last
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        pytest.param("ALTER TABLE phase_gate.lines DISABLE TRIGGER append_only", id="take-the-trigger-off"),
+        pytest.param("DROP TABLE phase_gate.lines CASCADE", id="drop-the-table"),
+        pytest.param("CREATE RULE mine AS ON INSERT TO phase_gate.lines DO INSTEAD NOTHING", id="swallow-lines"),
+        pytest.param("SET session_replication_role = replica", id="switch-keys-off"),
+        pytest.param(
+            "INSERT INTO phase_gate.lines (project, task, seq, prev, hash, content, at)"
+            f" VALUES ('p', 't', 1, '{GENESIS}', repeat('a', 64), '', '2001-01-01')",
+            id="say-when-it-was",
+        ),
+    ],
+)
+def test_a_writer_changes_no_rule(database: Database, statement: str) -> None:
+    import psycopg
+
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        database.query(statement, user="dev")
+
+
+A, B, C = ("a" * 64, "b" * 64, "c" * 64)
+
+
+@pytest.mark.parametrize(
+    ("seq", "prev"),
+    [
+        pytest.param(2, A, id="the-number-is-taken"),
+        pytest.param(4, B, id="a-gap"),
+        pytest.param(3, C, id="behind-a-line-that-is-not-there"),
+        pytest.param(1, C, id="a-beginning-that-follows-something"),
+        pytest.param(0, GENESIS, id="before-the-first"),
+    ],
+)
+@pytest.mark.parametrize("user", ["dev", "boss"])
+def test_no_line_is_forged_into_the_sequence(
+    database: Database, request: pytest.FixtureRequest, user: str, seq: int, prev: str
+) -> None:
+    import psycopg
+
+    project = f"forged-{request.node.callspec.id}"
+    insert = "INSERT INTO phase_gate.lines (project, task, seq, prev, hash, content) VALUES"
+    database.query(f"{insert} ('{project}', 't', 1, '{GENESIS}', '{A}', ''), ('{project}', 't', 2, '{A}', '{B}', '')")
+    with pytest.raises(psycopg.errors.IntegrityError):
+        database.query(f"{insert} ('{project}', 't', {seq}, '{prev}', '{C}', '')", user=user)
+    # Its honest twin.
+    database.query(f"{insert} ('{project}', 't', 3, '{B}', '{C}', '')", user=user)
+
+
+# --- rights and tables
+
+
+def test_init_may_be_run_again_and_at_once(
+    database: Database, tmp_path: Path, clean_environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database.query("CREATE DATABASE twice")
+    threads = [threading.Thread(target=database.init, kwargs={"database": "twice"}) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    writer = PostgresqlStore(parse_address(f"{database.place(database='twice')}#any"))
+    add(writer, Head(), "one")
+    clean_environment.chdir(tmp_path)
+    owner = f"{database.place('boss', database='twice')}#any"
+    assert main(["store", "init", owner, "--writer", "dev"]) == 0
+    out = capsys.readouterr().out
+    assert "dev may read and add, never change or remove" in out
+    assert f"PHASE_GATE_STORE={owner}" in out
+    assert writer.list_tasks() == ("default",), "what was there stays"
+
+
+# --- errors
+
+
+def refusal(store: PostgresqlStore) -> StoreUnreachableError:
+    with pytest.raises(StoreUnreachableError) as caught:
+        store.read("default", Head())
+    return caught.value
+
+
+def test_what_is_not_there_is_named(
+    database: Database, address: Addresses, clean_environment: pytest.MonkeyPatch
+) -> None:
+    away = refusal(PostgresqlStore(address(port=free_port())))
+    assert "does not answer" in away.problem
+    assert "psql" in away.remedy
+    assert '"elsewhere" does not exist' in refusal(PostgresqlStore(address(database="elsewhere"))).problem
+    database.query("CREATE DATABASE bare")
+    assert refusal(PostgresqlStore(address(database="bare"))).remedy == "phase-gate store init"
+    clean_environment.setitem(sys.modules, "psycopg", None)
+    assert refusal(PostgresqlStore(address())).remedy == "pip install 'pytest-phase-gate[postgresql]'"
+
+
+def test_no_right_to_write(database: Database, address: Addresses, clean_environment: pytest.MonkeyPatch) -> None:
+    database.query("CREATE ROLE guest LOGIN PASSWORD 'guest-s3cret'")
+    clean_environment.setenv("PGPASSWORD", "guest-s3cret")
+    store = PostgresqlStore(address("guest"))
+    assert "--writer" in refusal(store).remedy
+    database.query("GRANT USAGE ON SCHEMA phase_gate TO guest; GRANT SELECT ON phase_gate.lines TO guest")
+    with pytest.raises(StoreUnreachableError, match="permission denied"):
+        add(store, Head(), "one")
+    with pytest.raises(StoreUnreachableError, match="permission denied"):
+        store.make_tables(())
+
+
+def test_nothing_loads_psycopg_before_a_store_is_asked() -> None:
+    loads = "import sys, phase_gate.plugin, phase_gate.cli, phase_gate.cli.store, phase_gate.stores.postgresql_store"
+    done = subprocess.run([sys.executable, "-c", f"{loads}; sys.exit('psycopg' in sys.modules)"], check=False)
+    assert done.returncode == 0
+
+
+# --- what breaks
+
+
+def lose(monkeypatch: pytest.MonkeyPatch, when: str, meanwhile: Callable[[], object] = lambda: None) -> None:
+    """Cut the connection once: on its way up nothing was carried out, on its way down only the answer is lost."""
+    import psycopg
+
+    real = Connection._run
+
+    def run(self: Connection, statement: str, values: tuple[object, ...]) -> list[Row]:
+        monkeypatch.setattr(Connection, "_run", real)
+        if when == "down":
+            real(self, statement, values)
+            meanwhile()
+        self.close()
+        raise psycopg.OperationalError("cut")
+
+    monkeypatch.setattr(Connection, "_run", run)
+
+
+def test_an_answer_that_is_lost_while_others_go_on(
+    store: PostgresqlStore, address: Addresses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = PostgresqlStore(address())
+    first = add(store, Head(), "one")
+    lose(monkeypatch, "down", lambda: add(other, other.read("default", Head()).head, "theirs"))
+    # It is there, and another one after it: were it told that it moved, it would be added a second time.
+    add(store, first, "two")
+    found = other.read("default", Head())
+    assert (found.head.serial, found.rows.count(b'"two"'), found.rows.count(b'"theirs"')) == (3, 1, 1)
+
+
+def test_a_server_that_comes_back(database: Database, store: PostgresqlStore) -> None:
+    last = add(store, Head(), "one")
+    database.stop(signal.SIGKILL)
+    try:
+        with pytest.raises(StoreUnreachableError, match="does not answer"):
+            add(store, last, "two")
+    finally:
+        database.start()
+    second = add(store, last, "two")
+    assert store.read("default", last).head == second
+
+
+def test_a_server_that_is_stopped_in_its_tracks(
+    database: Database, store: PostgresqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It answers nothing, and its machine says that all is well."""
+    add(store, Head(), "one")
+    backend = store._connection.opened.info.backend_pid
+    monkeypatch.setattr(postgresql_store, "ANSWER_TIMEOUT", 0.2)
+    os.kill(backend, signal.SIGSTOP)
+    try:
+        with pytest.raises(StoreUnreachableError, match=r"no answer within 0.2 s"):
+            store.read("default", Head())
+    finally:
+        os.kill(backend, signal.SIGCONT)
+
+
+def test_a_forked_child_has_a_connection_of_its_own(store: PostgresqlStore) -> None:
+    last = add(store, Head(), "one")
+    opened = store._connection.opened
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            add(store, last, "two")
+            code = 0 if store._connection.opened is not opened else 2
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    assert store.read("default", Head()).head.serial == 2
+    assert store._connection.opened is opened
+
+
+def test_the_servers_clock_says_how_old_a_line_is(store: PostgresqlStore, database: Database) -> None:
+    last = add(store, Head(), "one")
+    assert store.age("default", last.serial) < 60
+    change = f"UPDATE phase_gate.lines SET at = at - interval '2 hours' WHERE project = '{store._project}'"
+    database.query(f"SET session_replication_role = replica; {change}")
+    assert 7200 <= store.age("default", last.serial) < 7260
+
+
+# --- secrets
+
+SECRET = "hunter2-of-the-store"
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        f"postgresql://dev:{SECRET}@127.0.0.1/db",
+        f"postgres://dev:{SECRET}@127.0.0.1/db",
+        f"postgresql://:{SECRET}@127.0.0.1/db",
+        f"postgresql://dev:a@{SECRET}@127.0.0.1/db",
+        f"postgresql://127.0.0.1/db?password={SECRET}",
+        f"postgresql://127.0.0.1/db?user=dev&sslpassword={SECRET}",
+        f"postgresql://127.0.0.1/db?PASSWORD={SECRET}",
+        f"postgresql://127.0.0.1/db?pass%77ord={SECRET}",
+        f"postgresql://dev:pass/{SECRET}@127.0.0.1/db",
+    ],
+)
+def test_an_address_with_a_password_is_refused(place: str) -> None:
+    for text in (f"{place}#shop", place, f"{place}#no project"):
+        with pytest.raises(UsageError) as caught:
+            parse_address(text)
+        assert SECRET not in f"{caught.value} {caught.value!r}"

@@ -1,0 +1,130 @@
+"""The verification gate as tables: which status follows which, and what each event makes of a task."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from phase_gate.gate.events import apply
+from phase_gate.gate.state import Event, state_from_json, state_to_json
+from phase_gate.tasks.task_events import move
+from phase_gate.tasks.work import (
+    TRANSITIONS,
+    Check,
+    FailureType,
+    Status,
+    Verification,
+    find_verification,
+    is_same_command,
+)
+from phase_gate.values import replace
+from tests.tasks.support import AT, SPEC, approved, began, check, failed, reported, reviewed, story, taken
+
+#: What the document draws, with the ways to and from BLOCKED, to SKIPPED, and back from APPROVED before its commit.
+DRAWN = {
+    ("PENDING", "EXECUTING"),
+    ("EXECUTING", "VERIFYING"),
+    ("VERIFYING", "REVIEWING"),
+    ("REVIEWING", "APPROVED"),
+    ("EXECUTING", "FAILED"),
+    ("VERIFYING", "FAILED"),
+    ("REVIEWING", "REJECTED"),
+    ("FAILED", "EXECUTING"),
+    ("REJECTED", "EXECUTING"),
+    ("EXECUTING", "BLOCKED"),
+    ("BLOCKED", "EXECUTING"),
+    ("APPROVED", "REJECTED"),
+    *((status, "SKIPPED") for status in Status if status not in ("APPROVED", "SKIPPED")),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), list(itertools.product(Status, Status)))
+def test_only_what_is_drawn_follows(before: Status, after: Status) -> None:
+    verification = Verification(spec=SPEC, taken_at=AT, status=before)
+    assert (after in TRANSITIONS[before]) is ((before, after) in DRAWN)
+    if (before, after) in DRAWN:
+        assert move(verification, after).status is after
+    else:
+        with pytest.raises(ValueError, match="can't follow"):
+            move(verification, after)
+
+
+#: A way to each status, and what can't happen there.
+WAYS: dict[Status, tuple[Event, ...]] = {
+    Status.PENDING: (taken(),),
+    Status.EXECUTING: (taken(), began()),
+    Status.VERIFYING: (taken(), began(), reported()),
+    Status.REVIEWING: (taken(), began(), reported(), *check()),
+    Status.APPROVED: approved(),
+    Status.FAILED: (taken(), began(), failed(FailureType.EXECUTION_FAILURE, step=1)),
+    Status.REJECTED: (
+        *(taken(), began(), reported(), *check()),
+        *(reviewed("REJECTED"), failed(FailureType.ARCHITECT_REJECTION, step=3)),
+    ),
+    Status.BLOCKED: (taken(), began(), reported("blocked")),
+    Status.SKIPPED: (
+        taken(),
+        Event(kind="verification-skipped", data={"mark": "forced", "skip_kind": "", "reason": "r", "by": "b"}, at=AT),
+    ),
+}
+
+
+@pytest.mark.parametrize("status", Status)
+def test_each_status_is_reached_by_its_events_and_survives_json(status: Status) -> None:
+    state = story(*WAYS[status])
+    found = find_verification(state)
+    assert found is not None
+    assert found.status is status
+    assert state_from_json(state_to_json(state)) == state
+
+
+@pytest.mark.parametrize(
+    ("status", "event"),
+    [
+        pytest.param(Status.PENDING, reported(), id="a-report-before-the-attempt"),
+        pytest.param(Status.EXECUTING, check()[0], id="a-verify-run-without-a-report"),
+        pytest.param(Status.VERIFYING, reviewed("APPROVED"), id="a-verdict-without-a-verify-run"),
+        pytest.param(Status.VERIFYING, Event(kind="committed", data={"commit": "1"}, at=AT), id="a-commit-too-early"),
+        pytest.param(Status.FAILED, reported(), id="a-report-of-an-attempt-that-is-over"),
+        pytest.param(Status.APPROVED, began(2), id="an-attempt-of-what-is-approved"),
+        pytest.param(Status.APPROVED, taken(), id="what-has-begun-is-not-taken-again"),
+        pytest.param(Status.SKIPPED, began(), id="an-attempt-of-what-was-skipped"),
+    ],
+)
+def test_what_can_not_happen_raises(status: Status, event: Event) -> None:
+    with pytest.raises(ValueError, match=r"follow|not|taken once more"):
+        apply(story(*WAYS[status]), event)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"exit_code": 1}, {"how": "timed-out"}, {"problems": (("no-tests", ""),)}, {"how": "interrupted"}],
+    ids=["exit-code", "time-out", "a-problem", "interrupted"],
+)
+def test_a_check_passes_only_with_nothing_against_it(change: dict[str, Any]) -> None:
+    good = Check(id="1", command="c", at=AT, tree="t", how="ended", exit_code=0)
+    assert good.passes
+    assert not replace(good, **change).passes
+
+
+@pytest.mark.parametrize(
+    ("claimed", "command", "same"),
+    [
+        pytest.param("pytest -q a.py", "pytest -q a.py", True, id="the-same"),
+        pytest.param(" pytest  -q a.py\n", "pytest -q a.py", True, id="spaces"),
+        pytest.param("pytest -k 'a or b'", 'pytest -k "a or b"', True, id="other-quotes"),
+        pytest.param("`pytest a.py`", "pytest a.py", True, id="marks-of-code"),
+        pytest.param("$ pytest a.py", "pytest a.py", True, id="a-prompt"),
+        pytest.param("tsc && \\\n  npm test", "tsc && npm test", True, id="two-lines"),
+        pytest.param("echo it's", "echo  it's", True, id="no-words-of-a-shell"),
+        pytest.param("pytest", "pytest a.py", False, id="less-of-it"),
+        pytest.param("pytest a.py || true", "pytest a.py", False, id="more-of-it"),
+        pytest.param("pytest 'a b'", "pytest a b", False, id="quotes-that-matter"),
+        pytest.param("npm test", "pytest a.py", False, id="another-one"),
+        pytest.param("echo it's", "echo its", False, id="another-text"),
+    ],
+)
+def test_which_commands_are_one(claimed: str, command: str, same: bool) -> None:
+    assert is_same_command(claimed, command) is same
