@@ -72,7 +72,7 @@ def give_signal(
         if waiting is not None and waiting.is_malformed and signal.answer == "done":
             # It may be a misspelled veto, so it blocks every other signal.
             raise NotAllowedError(
-                f"another signal waits, and it is malformed: {waiting.explained}",
+                f"another signal waits, and it is malformed: {waiting.problem}",
                 remedy=show_next(of_task("phase-gate withdraw", project.task), "takes it back, then signal again"),
             )
         needs_no_run = phase.tests == "none" and _is_past(state)

@@ -19,7 +19,7 @@ from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
 from phase_gate.storage import store
 from phase_gate.storage.lock import RunLock, is_free
 from phase_gate.storage.paths import LIST_LOCK
-from phase_gate.storage.tree.fingerprint import Tree, describe_difference
+from phase_gate.storage.tree.fingerprint import Tree, changed_paths
 from phase_gate.tasks.board import Attachment, TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.commit import commit_task
 from phase_gate.tasks.overview import Overview
@@ -323,8 +323,7 @@ class TaskSource:
         """Return the files that differ from those shown to the reviewer."""
         if self._reviewed is None:
             return []
-        found = describe_difference(self._reviewed.files, current.tree(current.verification().spec).files)
-        return sorted((*found.added, *found.removed, *found.changed))
+        return list(changed_paths(self._reviewed.files, current.tree(current.verification().spec).files))
 
     def _fail(self, current: TaskSession, kind: FailureType, error: str) -> str:
         """Record a failed attempt; return why a person is needed, as when another verify command is running."""

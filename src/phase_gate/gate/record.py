@@ -130,7 +130,7 @@ class Sources(Value):
     beside: Mapping[str, str] = field(default_factory=dict)
     #: Files that changed during the run.
     changed: tuple[str, ...] = ()
-    #: Files that changed since the last failed run; None if that is not known.
+    #: Files that changed since the last run; None if that is not known.
     changed_since: tuple[str, ...] | None = None
     #: Files that changed between the previous green runs and this one.
     changed_since_green: tuple[str, ...] = ()

@@ -40,8 +40,6 @@ def write_end(run: Recorder, record: RunRecord, progress: Callable[[str], None])
     prover = _Prover(run, record, progress)
     signals, ended = _write_judged(run, record, prover)
     signals.clear(ended)
-    if ended.kind is Kind.COMPLETE and not ended.is_green:
-        snapshots.save_failed_run(run.store.folder, record.sources.files)
     if ended.kind not in (Kind.VOID, Kind.NESTED):
         sources = record.sources
         snapshots.save_last_run(run.store.folder, sources.tree, {**sources.files, **sources.beside})
@@ -138,11 +136,11 @@ class _GivenSignals:
         self._run = run
         self._file: SignalFile | None = read_signal_file(run.store.signal_file, spent=state.spent_signal)
         early = run.hello.signal
-        if self._file is not None and early is not None and early.is_unreadable:
+        if self._file is not None and early is not None and not early.identity:
             self._file = early  # perhaps a different file: keep it for the next run
         self._is_made_meanwhile = (
             self._file is not None
-            and not self._file.is_unreadable
+            and self._file.identity != ""
             and (early is None or self._file.identity != early.identity)
         )
 

@@ -116,7 +116,7 @@ def _take_sources(run: Recorder, tree: Tree) -> Sources:
         files=tree.files,
         beside=tree.beside,
         changed=changed_sources(run.tree, tree),
-        changed_since=snapshots.changed_since_failed_run(run.store.folder, run.tree.files),
+        changed_since=snapshots.changed_before_run(run.store.folder, {**run.tree.files, **run.tree.beside}),
         changed_since_green=_changed_since_green(run, run.tree),
     )
 

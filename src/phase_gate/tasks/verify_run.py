@@ -13,7 +13,7 @@ from phase_gate.evidence.process.run import Ended, run_process
 from phase_gate.evidence.process.tree import Interrupts
 from phase_gate.storage.files import make_folder
 from phase_gate.storage.lock import RunLock
-from phase_gate.storage.tree.fingerprint import Tree, describe_difference
+from phase_gate.storage.tree.fingerprint import Tree, changed_paths
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.tasks.board import Step, TaskSession, TaskStatus
 from phase_gate.tasks.changes import read_texts
@@ -213,8 +213,7 @@ class _VerifyRun:
         session = self.session
         weighed = weigh(session.store, self.output, since=self._serial)
         flags = [*self.flags, *weighed.flags]
-        changed = describe_difference(self.before.files, after.files)
-        names = (*changed.added, *changed.removed, *changed.changed)
+        names = changed_paths(self.before.files, after.files)
         if names:
             flags.append(f"files changed while it ran: {', '.join(names[:5])}")
         # A test that checks nothing any more makes the pass weak.
