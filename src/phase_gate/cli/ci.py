@@ -11,7 +11,7 @@ from phase_gate.cli._answer import Call, Done, require_plugin, require_pytest
 from phase_gate.cli._streams import say_progress
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.verdict import evaluation_to_json
+from phase_gate.gate.verdict import ask_gate_1_only, evaluation_to_json
 from phase_gate.proof.base import find_change, prove_change
 from phase_gate.proof.proof_text import Told, tell_proof, tell_suite
 from phase_gate.proof.task_proof import prove_now
@@ -148,5 +148,6 @@ def combine(call: Call) -> Done:
     if evaluation.breaker.is_open:
         code = exit_codes.CIRCUIT_OPEN
     document = {**evaluation_to_json(evaluation), "shards": len({shard.id for shard in shards})}
-    panel = panel_text(render_panel(evaluation, verbosity=int(call.arguments.v), complaints=output.complaints))
+    shown = evaluation if is_dual else ask_gate_1_only(evaluation)
+    panel = panel_text(render_panel(shown, verbosity=int(call.arguments.v), complaints=output.complaints))
     return Done(text=panel, orders=output.lines, document=document, code=code)

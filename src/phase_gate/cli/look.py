@@ -53,7 +53,9 @@ def check(call: Call) -> Done:
     phase = state.phase or "no phase"
     forced = " (forced)" if state.forced else ""
     word = "open" if standing.is_open else "closed"
-    rows = [f"{phase}: {word}{forced}: {standing.verdict}", f"  next: {standing.next_step}"]
+    rows = [f"{phase}: {word}{forced}: {standing.verdict}"]
+    if not (call.arguments.gate1 and standing.is_open):  # else all is there that was asked for
+        rows.append(f"  next: {standing.next_step}")
     if notes := _note_proof(task):
         document["notes"] = notes
         rows[1:1] = [f"  note: {note}" for note in notes]

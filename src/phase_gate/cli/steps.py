@@ -164,7 +164,7 @@ def declare(call: Call) -> Done:
     return Done(
         text=show_line(f"{name} = {text} counts until {phase.name} ends"),
         document={"phase": phase.name, **record},
-        next_command=way_to(phase, task.project.task),
+        next_command=task.after(change).current_status().next_command,
     )
 
 

@@ -11,10 +11,10 @@ from phase_gate import exit_codes
 from phase_gate.gate.breaker import at_time, describe_wait
 from phase_gate.gate.state import State
 from phase_gate.gate.state_extensions import parts_of
-from phase_gate.gate.verdict import LET_ONE_RUN, Evaluation, Status, Verdict, describe_decisions
+from phase_gate.gate.verdict import LET_ONE_RUN, SAY_WHY, Evaluation, Status, Verdict, describe_decisions
 from phase_gate.values import Value, fields, replace
 from phase_gate.visible import name_first
-from phase_gate.workflow.names import of_task, run_command
+from phase_gate.workflow.names import of_task, run_command, signal_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,6 +94,8 @@ def assess(
         return behind
     assert evaluation is not None, "outdated() reports a missing verdict"
     came = _came_after(state, evaluation)
+    if came and _is_opened_by_facts(state, evaluation):
+        return closed("stale", came, signal_command(state.task), SAY_WHY)
     return _again(state, way_on, "stale", came) if came else by_verdict(evaluation, gate_1_only=gate_1_only)
 
 
@@ -156,6 +158,15 @@ def _came_after(state: State, evaluation: Evaluation) -> str:
     said = [f"{fact.name} was declared" for fact in state.facts if fact.at > at]
     said += [f"{waiver.guard} was waived" for waiver in state.overrides.waivers if waiver.at > at]
     return f"{said[0]} after the last verdict, which does not know of it" if said else ""
+
+
+def _is_opened_by_facts(state: State, evaluation: Evaluation) -> bool:
+    """Return whether the declared facts are all that Gate 1 misses: a signal evaluates it again, so that is enough."""
+    from phase_gate.workflow.conditions import stored_condition  # few calls get here
+
+    gate = evaluation.gate_1
+    known = {**gate.values, **{fact.name: fact.value for fact in state.facts}}
+    return all(each.passes for each in gate.guards) and stored_condition(gate.condition).evaluate(known).met is True
 
 
 def is_person_called(state: State) -> bool:

@@ -221,6 +221,13 @@ def with_advice(evaluation: Evaluation, advice: Verdict) -> Evaluation:
     return replace(evaluation, **as_dict(advice))
 
 
+def ask_gate_1_only(evaluation: Evaluation) -> Evaluation:
+    """Return the verdict for a step that needs only Gate 1: once that is open, nothing is left to do."""
+    if evaluation.status != "waiting" or not evaluation.gate_1.is_open:
+        return evaluation
+    return with_advice(evaluation, Verdict("waiting", "Gate 1 is open: this step asks for no more"))
+
+
 def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
     """Return the evaluation as the published schema describes it."""
     gate_1, gate_2, breaker = evaluation.gate_1, evaluation.gate_2, evaluation.breaker

@@ -105,7 +105,8 @@ def _next(evaluation: Evaluation, width: int, series: tuple[int, int]) -> list[L
     if total:
         return [_labeled("next", f"run {done + 1} of {total} starts by itself", _BOLD)]
     if not command and not hint:
-        return []
+        is_enough = evaluation.status == "waiting"  # for a step that needs only Gate 1
+        return [_labeled("next", "nothing: this step asks for Gate 1 only", _BOLD)] if is_enough else []
     whole = f"{'next':{_LABEL}}{evaluation.next_step}"
     if len(whole) <= width or not hint:
         return [Line(whole, _BOLD, hang=_WHOLE)]
@@ -157,8 +158,9 @@ def _why_gate_1(evaluation: Evaluation) -> str:
         return evaluation.reason if is_broken else found or evaluation.reason
     # The reason is about the circuit, or about a person who is asked for.
     guards = [f"{guard.name}: {guard.detail}" for guard in gate.guards if not guard.passes]
+    tests = _name_first([each for each in evaluation.findings if each.slug in NAMED_BY_REASON])
     clauses = [f"{clause.text} is not met" for clause in gate.clauses if not clause.met]
-    return found or (*guards, *clauses, f"{gate.name} is not met")[0]
+    return found or next(filter(None, (*guards, tests, *clauses)), f"{gate.name} is not met")
 
 
 def _name_first_finding(evaluation: Evaluation) -> str:
@@ -167,11 +169,16 @@ def _name_first_finding(evaluation: Evaluation) -> str:
     if guard is None:
         return ""
     found = [each for each in evaluation.findings if each.tier == "hard" and each.belongs_to(guard.name)]
-    named = next((each for each in found if each.place), None)
+    return f"{named} [{guard.name}]" if (named := _name_first(found)) else ""
+
+
+def _name_first(findings: list[Finding]) -> str:
+    """Return the first finding with a place, and how many others there are; empty if there is none."""
+    named = next((each for each in findings if each.place), None)
     if named is None:
         return ""
-    others = len(found) - 1 + sum(each.more for each in found)
-    return f"{named.place} {named.detail}" + (f" (and {others} more)" if others else "") + f" [{guard.name}]"
+    others = len(findings) - 1 + sum(each.more for each in findings)
+    return f"{named.place} {named.detail}" + (f" (and {others} more)" if others else "")
 
 
 def _say_gate_2(evaluation: Evaluation) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from phase_gate.gate.order import named_phase
 from phase_gate.gate.outcomes import Kind
 from phase_gate.gate.record import Document
 from phase_gate.gate.run_end import RunEnd
-from phase_gate.gate.verdict import Evaluation
+from phase_gate.gate.verdict import Evaluation, ask_gate_1_only
 from phase_gate.project import Project
 from phase_gate.report.panel import WIDTH, Line, render_panel, render_problem
 from phase_gate.report.report_files import prepare_reports, write_reports
@@ -25,6 +25,7 @@ from phase_gate.runs.hello import Hello, Wanted, recorded_for
 from phase_gate.runs.meaning import written_since
 from phase_gate.runs.recorder import Recorder
 from phase_gate.storage.lock import network_warning
+from phase_gate.storage.rollback_guard import is_ci
 from phase_gate.values import Value
 
 if TYPE_CHECKING:
@@ -203,6 +204,9 @@ class TestRun(RecordedSession):
             return render_problem(f"not counted: {why}", remedy="")
         if self._hello.verifies:
             return recorded_for(self.project.task, evaluation)
+        is_told = self.project.configuration.run.ci != "off" and is_ci(self.project.environment)
+        if is_told and self._meaning == "gate1":
+            evaluation = ask_gate_1_only(evaluation)
         further, done = self.further_runs(), self._hello.confirming[0] + 1
         return render_panel(
             evaluation,
