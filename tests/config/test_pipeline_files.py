@@ -138,7 +138,6 @@ WRONG_STRUCTURE = [
 WRONG_MEANING = [
     ("path: plan.md", "path: ../plan.md", "is not a path below the root"),
     ("path: plan.md", "path: /plan.md", "is not a path below the root"),
-    ("min_words: 5", "pattern: '('", "artifacts.plan.pattern"),
     ("schema: audit", "schema: audits", "there is no schema 'audits'"),
     ("[RULES.md]", "[../RULES.md]", "is not a path below the root"),
     ("{scope: PLAN}", "{scope: MEND}", "a change request can't lead to 'MEND'"),

@@ -17,7 +17,7 @@ from phase_gate.identities import find_name_fault
 from phase_gate.values import MISSING, Value, annotation_of, default_of, fields, told_about
 from phase_gate.workflow.conditions import Condition, parse_condition
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
-from phase_gate.workflow.phrases import PatternError, check_pattern
+from phase_gate.workflow.phrases import PatternError, compile_phrase
 
 T = TypeVar("T", bound=Value)
 
@@ -200,7 +200,7 @@ class Reader:
             self.check_path(value, row, otherwise=told["below_root"])
         if "phrases" in told:
             try:
-                check_pattern(value)
+                compile_phrase(value)
             except PatternError as error:
                 problem = f"{row.path}: {error}"
                 self.stop(row, problem, "write a simple phrase, with `.*` at most")

@@ -15,7 +15,7 @@ from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.storage.root import place_below
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.task import Task
-from phase_gate.tasks.artifacts import find_files, words_of_line, words_of_pattern
+from phase_gate.tasks.artifacts import find_files, words_of_line
 from phase_gate.tasks.routing import rules_of
 from phase_gate.tasks.work import Pipeline, pipeline_of
 from phase_gate.visible import count
@@ -55,8 +55,6 @@ def words_of_artifact(artifact: Artifact) -> tuple[str, ...]:
         wants.append(f"{artifact.min_words} different words")
     if artifact.line:
         wants.append(f"a {words_of_line(artifact)}")
-    if artifact.pattern:
-        wants.append(words_of_pattern(artifact))
     return tuple(wants)
 
 
@@ -108,8 +106,6 @@ def _pieces(artifact: Artifact) -> Iterator[str]:
     yield f"{{{{ write it here, with at least {artifact.min_words} different words }}}}"
     if artifact.line:
         yield f"{{{{ once it is so, put this line here instead: {artifact.line} }}}}"
-    if artifact.pattern:
-        yield f"{{{{ put {words_of_pattern(artifact)} here }}}}"
 
 
 def _json(document: Mapping[str, Any]) -> str:

@@ -127,8 +127,6 @@ class Artifact(Value):
     path: str = field(below_root="")
     #: A built-in schema, for JSON files; empty for none.
     schema: str = ""
-    #: A regular expression that the content has to match.
-    pattern: str = field(default="", phrases=True)
     #: A line that the content has to include, ignoring case and markup.
     line: str = field(default="", prose=True)
     min_words: int = field(default=1, minimum=1)
@@ -187,15 +185,12 @@ class ArtifactChange(Value):
     """A project's changes to an artifact."""
 
     path: str | None = field(default=None, below_root="")
-    #: A new pattern removes the workflow's line, and a new line its pattern.
-    pattern: str = field(default="", phrases=True)
     line: str = field(default="", prose=True)
     min_words: int | None = field(default=None, minimum=1)
 
     def apply(self, artifact: Artifact) -> Artifact:
-        looks = {"pattern": self.pattern, "line": self.line} if self.pattern or self.line else {}
         words = artifact.min_words if self.min_words is None else self.min_words
-        return replace(artifact, path=self.path or artifact.path, min_words=words, **looks)
+        return replace(artifact, path=self.path or artifact.path, line=self.line or artifact.line, min_words=words)
 
 
 # --- a project's changes to its workflow
