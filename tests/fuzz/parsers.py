@@ -181,7 +181,12 @@ def _criteria(path: Path) -> None:
 # --- what agents and people hand in ----------------------------------------------------------------------------------
 
 #: As slow as the patterns that a project may set get.
-_PATTERNS = ("all.*tasks.*completed", r"is\s\s?done.*all.*a", "(?:all|every|each) tests? (?:pass|passed)", ".*a.*b.*c.*")
+_PATTERNS = (
+    "all.*tasks.*completed",
+    r"is\s\s?done.*all.*a",
+    "(?:all|every|each) tests? (?:pass|passed)",
+    ".*a.*b.*c.*",
+)
 
 
 @parser(

@@ -10,12 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phase_gate.claims.confidence import DEFAULT_PATTERNS
-<<<<<<< HEAD
-from phase_gate.config.rule_files import load_shipped_workflow
-from phase_gate.workflow.phrases import PatternError, check_pattern, compile_phrase
-=======
 from phase_gate.workflow.phrases import PatternError, compile_phrase
->>>>>>> fd99bce1 (refactor: allow no repeat but .* in a claim's phrases)
 from phase_gate.workflow.settings import ConfidenceRules
 
 

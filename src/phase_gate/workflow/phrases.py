@@ -1,7 +1,7 @@
 """Search an agent's sentences for a project's phrases, in linear time.
 
-Pure. A phrase is a regular expression whose only repeat is `.*`, outside of groups. `re` tries all ways to divide a text
-among several `.*`, so a phrase is split there, and its pieces are searched one after the other.
+Pure. A phrase is a regular expression whose only repeat is `.*`, outside of groups. `re` tries all ways to divide a
+text among several `.*`, so a phrase is split there, and its pieces are searched one after the other.
 """
 
 from __future__ import annotations
