@@ -246,7 +246,7 @@ WRONG_MEANING = read_table("""\
     gate-2-of-metrics | +     gate_2: iteration > 0 | 8:13 Gate 2 is always the explicit signal | exit_signal == true
     gate-2-with-a-way-out | +     gate_2: exit_signal OR iteration > 5 | 8:13 Gate 2 is always | exit_signal == true
     exit-by-one-gate | +     exit_allowed: gate_1 == true | 8:19 only when both gates are open | gate_2 == true
-    phase-twice-in-other-case | +   work: {gate_1: {name: x, condition: iteration > 1}} | 8:3 WORK is defined twice | lower case
+    phase-twice-in-other-case | +   work: {gate_1: {name: x, condition: iteration > 1}} | 8:3 defined twice | upper and
     workflow-and-gate-document | + ---/phase: RED | 1:1 unknown key 'workflow' | use one of
 """)
 
