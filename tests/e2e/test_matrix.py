@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+from phase_gate.recording.document import TestIds
 from tests.e2e.sessions import buckets_of, history_of, last_run, state_of, summary_of
 from tests.support import Project
 from tests.sweeps import IS_WHOLE
@@ -338,6 +339,53 @@ def test_groups_of_workers_leave_no_trace_in_ids(project: Project) -> None:
     ran = project.run_process("--phase=green", *WORKERS, "--dist=loadgroup", plugins=("xdist",))
     assert buckets_of(project) == alone
     assert (last_run(project)["kind"], ran.code) == ("complete", 0), "the second green run of the same tests"
+
+
+#: A worker without xdist: it keeps what it would send.
+FAKE_WORKER = """\
+import pathlib
+
+import pytest
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    config.workerinput, config.workeroutput = {}, {}
+    config.option.loadgroup = True
+
+
+def pytest_unconfigure(config):
+    pathlib.Path("sent.json").write_text(config.workeroutput["phase_gate"])
+"""
+
+
+def test_a_worker_sends_what_only_it_sees_and_records_nothing(project: Project) -> None:
+    project.write({"pytest.ini": "[pytest]\nmarkers = xdist_group\n"}, conftest=FAKE_WORKER, test_groups=GROUPED)
+    ran = project.run("--phase=green", "-k", "not none")
+    assert ran.code == 0
+    assert "phase gate" not in ran.out
+    assert not (project.root / ".phase-gate").exists()
+    sent = project.report("sent.json")
+    assert sent["deselected"] == ["test_groups.py::test_in_none"]
+    assert sent["paths"] == {"test_groups.py": "test_groups.py"}
+    assert sent["groups"] == ["database", "database_files", "default"]
+
+
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        pytest.param("test_a.py::test_x@database_files", "test_a.py::test_x", id="two-groups"),
+        pytest.param(
+            "test_a.py::test_x[a@database]@database", "test_a.py::test_x[a@database]", id="a-parameter-like-it"
+        ),
+        pytest.param("test_a.py::test_x@other", "test_a.py::test_x@other", id="no-group-of-ours"),
+        pytest.param("far/test_a.py::test_x@database", "near/test_a.py::test_x", id="a-file-that-the-worker-placed"),
+    ],
+)
+def test_the_group_that_xdist_appends_to_an_id_is_taken_off(project: Project, node: str, expected: str) -> None:
+    project.write({"pytest.ini": "[pytest]\n"})  # workers name files from pytest's rootdir
+    paths, groups = {"far/test_a.py": "near/test_a.py"}, ("database", "database_files")
+    assert TestIds(project.pytester.parseconfig(), project.root, paths, groups).test_id(node) == expected
 
 
 def test_deselected_tests_are_known_to_workers_only(project: Project) -> None:
