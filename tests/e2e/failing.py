@@ -98,6 +98,16 @@ def bad_end():
     raise RuntimeError("no end")
 
 
+class Proxy:
+    def __getattribute__(self, name):
+        raise RuntimeError("bound to nothing")
+
+
+@pytest.fixture
+def unbound():
+    raise AttributeError("no price", name="price", obj=Proxy())
+
+
 def pytest_sessionfinish(session):
     seen = session.config.pluginmanager.get_plugin("phase_gate_outcomes")
     if seen is not None:  # on the controller
@@ -119,7 +129,7 @@ version = "1"
 dependencies = ["left-pad_python>=1"]
 
 [tool.pytest.ini_options]
-pythonpath = ["."]
+pythonpath = [".", "venv/lib"]
 asyncio_default_fixture_loop_scope = "function"
 """,
     "conftest.py": CONFTEST,
@@ -129,6 +139,9 @@ asyncio_default_fixture_loop_scope = "function"
     "unset.py": "raise RuntimeError('not set up')\n",
     "hollow.py": "import nothing_at_all\n",
     "needy.py": "import left_pad_python\n",
+    "venv/pyvenv.cfg": "home = /usr/bin\n",
+    "venv/lib/theirs.py": "def give():\n    return nothing\n",
+    "documented.py": 'def vat():\n    """\n    >>> 1\n    1\n    """\n    assert False, "to do"\n',
     "tests/comparing.py": "def compare(one, two):\n    assert one == two\n",
 }
 
@@ -177,6 +190,8 @@ ACCEPTED: tuple[Case, ...] = (
     inside("warns-not-met", "with pytest.warns(UserWarning):\n    total([1])", Reason.ASSERTION),
     inside("not-implemented-in-the-code", "assert todo() == 1", Reason.ASSERTION),
     inside("asserted-to-do-in-the-code", "assert later() == 1", Reason.ASSERTION),
+    inside("asserted-to-do-in-code-with-a-doctest", "from documented import vat\nassert vat() == 1", Reason.ASSERTION),
+    inside("attribute-of-what-can-not-be-looked-at", "assert unbound", Reason.ASSERTION, arguments="unbound"),
     inside("recursion-in-the-code", "assert deep() == 1", Reason.ASSERTION),
     inside("group-of-errors", "several()", Reason.STRUCTURAL),
     inside("error-without-a-text", "odd()", Reason.ASSERTION),
@@ -277,7 +292,8 @@ REFUSED: tuple[Case, ...] = (
     inside("not-implemented-in-the-test", "raise NotImplementedError", Reason.STUB),
     inside("assert-false", "assert False", Reason.STUB),
     inside("assert-false-after-a-call", "total([1])\nassert False, 'todo'", Reason.STUB),
-    inside("assert-false-in-a-decorated-test", "assert False", Reason.STUB, mark="@retry\n"),
+    inside("own-name-misspelt-in-a-decorated-test", "assert totl([1]) == 1", Reason.TEST_ERROR, mark="@retry\n"),
+    inside("name-misspelt-in-an-environment-below-the-root", "import theirs\ntheirs.give()", Reason.TEST_ERROR),
     inside("pytest-fail", "total([1])\npytest.fail('todo')", Reason.STUB),
     inside("pytest-fail-in-the-words-of-raises", "total([1])\npytest.fail('DID NOT RAISE ValueError')", Reason.STUB),
     inside("the-failure-itself-is-raised", "raise pytest.fail.Exception('DID NOT RAISE ValueError')", Reason.STUB),
