@@ -21,7 +21,7 @@ PROVEN = TargetProof(
 )
 IDLE = TargetProof(id="t.py::b", verdict="passes-without", control="passes", treatment="passes")
 GUARD = replace(IDLE, is_tolerated=True)
-REWORDED = replace(GUARD, id="t.py::c", old_version="passes", why="it was changed without need")
+FLAKY = TargetProof(id="t.py::c", verdict="flaky", why="the same files gave two outcomes")
 UNKNOWN = TargetProof(id="t.py::d", verdict="unknown", why="no answer")
 BROKEN = TargetProof(id="t.py::e", verdict="fails-with", control="fails", treatment="fails", why="assert 1 == 2")
 CHANGE = Change(root=Path(), base="main", commit="abc", now={}, then={}, lines={"t.py::a": 1, "t.py::c": 7})
@@ -43,7 +43,7 @@ def last(text: str) -> str:
         pytest.param((PROVEN, GUARD), True, "next: let it fail without the change, or mark ", id="a-guard-if-strict"),
         pytest.param((PROVEN, IDLE, BROKEN), False, "next: fix the failing test: pytest t.py::e", id="failing-first"),
         pytest.param((PROVEN, UNKNOWN), True, "next: fix the cause", id="unknown-if-strict"),
-        pytest.param((PROVEN, GUARD, REWORDED, UNKNOWN), False, "1 of 4 tests needs the change; 2 pass", id="nothing"),
+        pytest.param((PROVEN, GUARD, FLAKY, UNKNOWN), False, "1 of 4 tests needs the change; 1 passes", id="nothing"),
     ],
 )
 def test_says_what_to_do_where_it_is_refused(targets: tuple[TargetProof, ...], strict: bool, said: str) -> None:
@@ -57,7 +57,7 @@ def test_says_nothing_to_do_where_no_change_is_asked_about() -> None:
 
 
 def test_doubts_come_first_and_guards_are_no_fault() -> None:
-    text = tell_proof(Proof(targets=(PROVEN, GUARD, REWORDED, UNKNOWN)), CHANGE).text
+    text = tell_proof(Proof(targets=(PROVEN, GUARD, FLAKY, UNKNOWN)), CHANGE).text
     assert [row for row in text.splitlines() if row[1:].startswith(" t.py")] == [
         "? t.py::c",
         "? t.py::d",
@@ -89,8 +89,8 @@ def test_says_what_to_do_about_a_check_that_holds_for_any_answer() -> None:
 
 
 def test_a_ci_system_is_shown_the_lines_of_tests() -> None:
-    proof = Proof(targets=(PROVEN, GUARD, REWORDED, UNKNOWN))
+    proof = Proof(targets=(PROVEN, GUARD, FLAKY, UNKNOWN))
     warnings = [*tell_proof(proof, CHANGE, strict=False).places]
     assert [(each.file, each.line, each.is_error) for each in warnings] == [("t.py", 7, False), ("t.py", 1, False)]
-    assert warnings[0].text == "c: passes without the change: it was changed without need"
+    assert warnings[0].text == "c: had two outcomes on the same files: the same files gave two outcomes"
     assert [each.is_error for each in tell_proof(proof, CHANGE, strict=True).places] == [True] * 3

@@ -132,7 +132,7 @@ GROUPS: dict[str, dict[str, Command]] = {
             "--suite PATH*  find tests whose checks can't fail; needs neither phases nor git",
             "--exclude GLOB repeated  leave these test files out",
             "--strict  with --base: exit 10 unless every test needs the change",
-            "--seconds N float  processor time of each run (30, with --base 300); with --suite, time for all of it",
+            "--seconds N float  processor time of each run (30, with --base 300); of each test with --suite (120)",
             "--markdown  print Markdown, for the summary of a CI job",
         ),
     },

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +14,7 @@ from phase_gate.gate.verdict import ask_gate_1_only, evaluation_to_json
 from phase_gate.proof.base import find_change, prove_change
 from phase_gate.proof.proof_text import Told, tell_proof, tell_suite
 from phase_gate.proof.task_proof import prove_now
-from phase_gate.proof.unfailing import CLOSING, prove_suite
+from phase_gate.proof.unfailing import CLOSING, SECONDS, prove_suite
 from phase_gate.proof.verdicts import Proof
 from phase_gate.report.ci_files import CiOutput, tell_places
 from phase_gate.shards.records import FOLDER, read_shards
@@ -60,7 +59,7 @@ def _prove_suite(call: Call) -> Done:
     paths = [relative_id(call.start / path, root) for path in given.suite or ["."]]
     # At the root, pytest's own settings select the tests.
     chosen = () if paths == ["."] else paths
-    proof = prove_suite(root, chosen, seconds=math.inf if given.seconds is None else given.seconds, show=say_progress)
+    proof = prove_suite(root, chosen, seconds=given.seconds or SECONDS, show=say_progress)
     findings = [each for each in proof.altered if each.text or each.shown == "not-tried"]
     document = {**spell_out(proof), "altered": len(proof.altered), "findings": spell_out_each(findings)}
     code = exit_codes.GATE_CLOSED if proof.of(*CLOSING) else exit_codes.OPEN

@@ -25,8 +25,8 @@ from phase_gate.visible import count, cut
 _STARTS = 20
 #: The maximum number of characters of a value in a message.
 _LONGEST = 40
-#: Seconds that an altered test may take, unless the whole suite takes longer.
-_LEAST_SECONDS = 120.0
+#: Seconds that an altered test of a suite may take.
+SECONDS = 120.0
 #: Short tracebacks, because almost every altered test has one and none is shown.
 _QUIETLY = ("-q", "--tb=line", "-p", "no:cacheprovider")
 #: A check that passes with any result, and one that never runs.
@@ -238,21 +238,21 @@ def prove_suite(
     root: Path,
     paths: Iterable[str] = (),
     *,
-    seconds: float = math.inf,
+    seconds: float = SECONDS,
     show: Callable[[str], None] = lambda text: None,
 ) -> SuiteProof:
     """Find the checks of a suite that can't fail. Does not write to the project.
 
     :param paths: arguments of pytest, relative to the root. Default: as in pytest's settings.
-    :param seconds: the time limit of the whole proof.
+    :param seconds: the time limit of each altered test, unless the whole suite takes longer.
     """
     began = time.monotonic()
-    laboratory = Laboratory(_QUIETLY, Limits(processor=math.inf, clock=math.inf), paths, until=began + seconds)
+    laboratory = Laboratory(_QUIETLY, Limits(processor=math.inf, clock=math.inf), paths)
     sandbox = Sandbox(root=root)
     show("suite: as it is")
     try:
         run = laboratory.run(sandbox)
-        laboratory.limits = Limits(processor=math.inf, clock=max(_LEAST_SECONDS, run.seconds), is_each=True)
+        laboratory.limits = Limits(processor=math.inf, clock=max(seconds, run.seconds), is_each=True)
         passing = [test for test in run.tests if test.has_passed]
         collected = [function for function in run.functions if "::" in function]  # others are broken files
         proof = SuiteProof(
