@@ -70,7 +70,7 @@ class _ValueType(type):
         defaults: dict[str, Any] = dict(bases[0]._defaults) if bases else {}
         told = dict(bases[0]._told) if bases else {}
         for each in namespace.get("__annotations__", ()):
-            held = own.pop(each, MISSING)
+            held: Any = own.pop(each, MISSING)
             if type(held) is _Told:
                 held, told[each] = held.default, held.told
             defaults[each] = held

@@ -272,9 +272,8 @@ def found_modules(names: Iterable[str], root: str) -> dict[str, str]:
 
 def imported_files(ownership: Ownership) -> list[str]:
     """Return the files of the project that this process has imported, from the root."""
-    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    found = (ownership.inner_path(file) for file in files if isinstance(file, str))
-    return sorted({path for path in found if path})
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    return sorted({*map(ownership.inner_path, ownership.may_be_inside(files))} - {""})
 
 
 # --- the process that a session started in

@@ -52,7 +52,7 @@ def _write_judged(run: Recorder, record: RunRecord, prover: _Prover) -> tuple[_G
     judged_on = run.opened.head
     signals = _GivenSignals(run, run.state)
     ended = _judge(run, run.state, record, signals, prover)
-    with run.store.transaction() as change:
+    with run.store.transaction(known=run.opened) as change:
         if change.opened.head != judged_on:
             # Another process wrote in between: evaluate again with the new state.
             run.refuse_lost(change.opened)
