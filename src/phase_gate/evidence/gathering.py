@@ -17,6 +17,7 @@ from phase_gate.gate.measured import (
     Remembered,
     Since,
     asked_for,
+    measuring_providers,
     wanted_names,
     wanted_providers,
 )
@@ -64,18 +65,20 @@ def gather(
     *,
     wanted: frozenset[str] | None = None,
     show: Callable[[str], None] = say_nothing,
-    coverage: RunCoverage | None = None,
+    coverage: Callable[[], RunCoverage] | None = None,
 ) -> Measured:
     """Measure all evidence other than tests.
 
     :param wanted: the names to measure. Default: the names in the phase's rules.
-    :param coverage: coverage.py's measurement of a run. None without a run.
+    :param coverage: returns coverage.py's measurement of a run. None without a run.
     """
     added = tuple(_added_by_parts(workflow))
     for part in added:
         phase = part.as_judged(task, workflow, phase)
     names = _names(task, workflow, phase) if wanted is None else wanted
-    context = replace(context_of(task, names, phase=phase.name, show=show), coverage=coverage)
+    context = context_of(task, names, phase=phase.name, show=show)
+    if coverage is not None:
+        context = replace(context, coverage=coverage())
     for part in added:
         context = replace(context, more={**context.more, **part.providers(task, workflow, phase)})
     measured = gather_evidence(context)
@@ -225,7 +228,7 @@ def _provider(name: str, context: EvidenceContext) -> Provider:
 def gather_evidence(context: EvidenceContext, providers: Mapping[str, Provider] | None = None) -> Measured:
     """Return the joint measurement of all providers."""
     found = Measured()
-    wanted = wanted_providers(context.wanted, context.configuration) if providers is None else providers
+    wanted = measuring_providers(context.wanted, context.configuration) if providers is None else providers
     for name in wanted:
         try:
             provider = _provider(name, context) if providers is None else providers[name]

@@ -16,11 +16,6 @@ from phase_gate.values import Value, fields, replace
 from phase_gate.visible import name_first
 from phase_gate.workflow.names import of_task, run_command, signal_command
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from phase_gate.workflow.model import Tests
-    from phase_gate.workflow.settings import ExitMeaning
-
 
 class CurrentStatus(Verdict):
     #: The requested gate is open: Gate 1 alone, or both.
@@ -204,38 +199,3 @@ def by_verdict(evaluation: Evaluation, *, gate_1_only: bool) -> CurrentStatus:
 def closed(status: Status, reason: str, command: str, hint: str = "") -> CurrentStatus:
     """Return the status of a closed gate, with the command to type."""
     return CurrentStatus(is_open=False, status=status, reason=reason, next_command=command, next_hint=hint)
-
-
-# --- the exit status of a run
-
-
-#: pytest's exit codes for failed tests, or for modules that could not be collected.
-_TESTS_FAILED, _INTERRUPTED = 1, 2
-
-
-def exit_status_for(
-    pytest_said: int,
-    *,
-    meaning: ExitMeaning,
-    tests: Tests,
-    is_open: bool,
-    is_trusted: bool = True,
-    has_collection_errors: bool = False,
-    is_halted: bool = False,
-) -> int:
-    """Return the exit status of the process.
-
-    :param is_open: the requested gate is open.
-    :param is_trusted: the run could be recorded.
-    :param is_halted: the circuit is open.
-    """
-    if meaning == "tests":
-        return pytest_said
-    only_red = pytest_said == _TESTS_FAILED or (pytest_said == _INTERRUPTED and has_collection_errors)
-    if pytest_said != 0 and not (tests == "failing" and only_red):
-        return pytest_said
-    if not is_trusted:
-        return exit_codes.NOT_TRUSTED
-    if is_halted:
-        return exit_codes.CIRCUIT_OPEN
-    return exit_codes.OPEN if is_open else exit_codes.GATE_CLOSED

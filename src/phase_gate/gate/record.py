@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from phase_gate.gate.failures import Failure
-from phase_gate.gate.freeze import Meaning, Parts
+from phase_gate.gate.freeze import Meaning
 from phase_gate.gate.inventory import Inventory, bare_name, join_id, split_id
 from phase_gate.gate.measured import Finding, Measured
+from phase_gate.gate.observations import Parts
 from phase_gate.gate.outcomes import Bucket, Green, Judgement, Kind, Outcomes, References
 from phase_gate.gate.state import Event, OpenRun, State
 from phase_gate.values import Value, field

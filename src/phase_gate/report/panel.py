@@ -14,7 +14,6 @@ from phase_gate.gate.breaker import Status
 from phase_gate.gate.measured import BROKEN_MODULE, NAMED_BY_REASON, WEAKENED, Finding, describe_override
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.verdict import HINT_FIRST, PREMATURE, Evaluation, Gate1Result
-from phase_gate.report.text import describe_proof, table_lines, unmeasured_guards
 from phase_gate.values import Value, field
 from phase_gate.visible import count, show_line, wrap
 
@@ -228,6 +227,8 @@ def _name(gate: Gate1Result) -> str:
 
 
 def _guards(evaluation: Evaluation) -> Iterator[Line]:
+    from phase_gate.report.text import unmeasured_guards  # here, not above: only for -v
+
     guards, findings = evaluation.gate_1.guards, evaluation.findings
     passing = [guard for guard in guards if guard.passes]
     found = {name for finding in findings for name in (finding.slug, finding.guard)}
@@ -261,6 +262,8 @@ def _gate_line(gate: str, name: str, answer: str, *, is_open: bool) -> Line:
 
 
 def _findings(evaluation: Evaluation, width: int) -> Iterator[Line]:
+    from phase_gate.report.text import describe_proof, table_lines
+
     yield from (Line(row) for table in evaluation.tables for row in table_lines(table, width=width))
     rows = _advisory(evaluation)
     for each in rows[:_FINDINGS_SHOWN]:
