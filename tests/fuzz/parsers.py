@@ -353,7 +353,7 @@ def mermaid(data: bytes) -> None:
     diagram = Diagram(file="a.mmd", line=1, language="Mermaid", text=text)
     (checked,) = check_mermaid([diagram])
     assert checked.unknown == ""
-    assert checked.flaw is None or 1 <= checked.flaw.line <= text.count("\n") + 1
+    assert not checked.flaw or 1 <= checked.line <= text.count("\n") + 1
     is_c4(diagram)
     is_empty(diagram)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.evidence.context import EvidenceContext, Provider, RunCoverage, say_nothing
+from phase_gate.evidence.context import EvidenceContext, Provider, RunCoverage, join, say_nothing
 from phase_gate.gate.measured import (
     SINCE,
     SINCE_EXIT,
@@ -235,7 +235,7 @@ def gather_evidence(context: EvidenceContext, providers: Mapping[str, Provider] 
             measured = provider.measure(context)
         except Exception as error:
             measured = Measured(warnings=(_complain(name, error),))
-        found = _join(found, measured)
+        found = join(found, measured)
     return found
 
 
@@ -274,16 +274,3 @@ def _remember(
 
 def _complain(name: str, error: Exception) -> str:
     return f"evidence of {name!r} is unknown: {type(error).__name__}: {error}"
-
-
-def _join(one: Measured, other: Measured) -> Measured:
-    return Measured(
-        metrics={**one.metrics, **other.metrics},
-        findings=(*one.findings, *other.findings),
-        notes=(*one.notes, *other.notes),
-        told={**one.told, **other.told},
-        tables=(*one.tables, *other.tables),
-        warnings=(*one.warnings, *other.warnings),
-        missing_extra=one.missing_extra or other.missing_extra,
-        remembered={**one.remembered, **other.remembered},
-    )
