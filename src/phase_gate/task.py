@@ -24,7 +24,7 @@ from phase_gate.workflow.names import step_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from phase_gate.gate.freshness import CurrentStatus, WayOn
+    from phase_gate.gate.freshness import CurrentStatus, NextStep
     from phase_gate.workflow.model import Workflow
 
 
@@ -156,7 +156,7 @@ class Task:
             lost=self.lost_runs,
             gate_1_only=gate_1_only,
             begin="" if self.state.phase is not None else self.project.begin_command,
-            way_on=self._find_way_on,
+            next_step=self._find_next_step,
         )
 
     def outdated(self) -> CurrentStatus | None:
@@ -168,16 +168,16 @@ class Task:
             tree=self.tree.digest,
             changed=self.changed_files,
             lost=self.lost_runs,
-            way_on=self._find_way_on,
+            next_step=self._find_next_step,
         )
 
-    def _find_way_on(self) -> WayOn:
-        from phase_gate.gate.freshness import WayOn
+    def _find_next_step(self) -> NextStep:
+        from phase_gate.gate.freshness import NextStep
 
-        return WayOn(self.way_on, self.takes_run)
+        return NextStep(self.next_step, self.takes_run)
 
     @property
-    def way_on(self) -> str:
+    def next_step(self) -> str:
         """What to type to have the present phase judged again."""
         return step_command(self._phase_to_type, self.state.task, takes_run=self.takes_run)
 

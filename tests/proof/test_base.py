@@ -10,7 +10,7 @@ import pytest
 
 from phase_gate.errors import NotAllowedError
 from phase_gate.proof.base import Change, find_change, prove_change
-from phase_gate.proof.proof_text import tell_proof
+from phase_gate.proof.proof_text import render_proof
 from phase_gate.proof.verdicts import Proof
 from phase_gate.storage.tree.commits import find_commit
 from phase_gate.storage.tree.fingerprint import take_tree
@@ -161,7 +161,7 @@ def test_what_becomes_of_a_pull_request(tmp_path: Path, row: Row) -> None:
     write(root, row.files)
     change = change_of(root)
     proof = prove_change(change, seconds=240.0)
-    text = tell_proof(proof, change).text
+    text = render_proof(proof, change).text
     assert [said for said in row.said if said not in text] == [], text
     assert not proof.problem
     assert row.starts in (proof.starts, None), text

@@ -106,7 +106,7 @@ def test_links_are_replaced_never_followed(tmp_path: Path) -> None:
     sandbox = tmp_path / "sandbox"
     sandbox.mkdir()
     (sandbox / "calc.py").symlink_to(outside)
-    namespace.lay_out(str(sandbox), [], [], {"calc.py": b"inside"})
+    namespace.write_overlay(str(sandbox), [], [], {"calc.py": b"inside"})
     assert outside.read_text(encoding="utf-8") == "outside"
     assert (sandbox / "calc.py").read_text(encoding="utf-8") == "inside"
 

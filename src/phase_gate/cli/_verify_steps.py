@@ -10,7 +10,7 @@ from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
-from phase_gate.cli._streams import draw, raw_output, read_input, say_aside
+from phase_gate.cli._streams import draw, print_aside, raw_output, read_input
 from phase_gate.cli.people import ask_for_word
 from phase_gate.errors import UsageError
 from phase_gate.gate.verdict import evaluation_to_json
@@ -65,7 +65,7 @@ def start(call: Call) -> Done:
         wave=given.wave,
     )
     options = StartOptions(
-        show=say_aside,
+        show=print_aside,
         timeouts={"executor": given.timeout_executor, "verify": given.timeout_verify, "review": given.timeout_review},
         untimed=given.untimed,
         file=_path_from_root(call, board.project, given.task_file),
@@ -89,7 +89,7 @@ def _hand_out(call: Call, board: TaskBoard, *, by: str) -> Done:
     fault = find_name_fault(by)
     if fault:
         raise UsageError(f"--by={by}: {fault}", remedy="give a name that can be read")
-    found = hand_out(board, by=by, wave=call.arguments.wave, show=say_aside)
+    found = hand_out(board, by=by, wave=call.arguments.wave, show=print_aside)
     if not isinstance(found, Nothing):
         return _answer_taken([(found, False)])
     document = {
@@ -135,7 +135,7 @@ def run(call: Call) -> Done:
     board = open_board(call)
     session = board.session(board.named() or board.waiting((Status.VERIFYING,), "its verify command"))
     # With `--json`, standard output is reserved for our own result.
-    display = Display(show=say_aside, tick=_draw_clock, stream=raw_output(aside=call.arguments.json))
+    display = Display(show=print_aside, tick=_draw_clock, stream=raw_output(aside=call.arguments.json))
     ran = run_verify(session, display, timeout=call.arguments.timeout)
     return answer_step(
         ran.status,

@@ -148,13 +148,13 @@ def _read_goal(call: Call, task: Task) -> str:
 
 
 def _choose_watchers(call: Call) -> Watchers:
-    from phase_gate.cli._drive_screen import LiveView, ask, tell_json, tell_lines
+    from phase_gate.cli._drive_screen import LiveView, ask, print_json_line, print_lines
 
     if call.arguments.json:
-        return Watchers(tell=tell_json)
+        return Watchers(tell=print_json_line)
     if sys.stdout is None or not sys.stdout.isatty():
-        return Watchers(tell=tell_lines)
+        return Watchers(tell=print_lines)
     if call.environment.get("TERM") == "dumb":  # it can't move the cursor up a line
-        return Watchers(tell=tell_lines, ask=ask if call.interactive else None)
+        return Watchers(tell=print_lines, ask=ask if call.interactive else None)
     view = LiveView()
     return Watchers(tell=view.tell, progress=view.progress, ask=view.ask if call.interactive else None)

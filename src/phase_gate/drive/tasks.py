@@ -271,14 +271,14 @@ class TaskSource:
         )
         ran = run_verify(current, display)
         if ran.has_ended:
-            self._tell_end(ran.status)
+            self._announce_end(ran.status)
         elif not ran.log and ran.status.verification.status is Status.VERIFYING:
             problem = (
                 f"files were changed that the task does not list: {_unlisted(ran.status)}\ntake these changes back"
             )
             self._fail(current, FailureType.EXECUTION_FAILURE, problem)
         elif not ran.log:
-            self._tell_end(ran.status)
+            self._announce_end(ran.status)
 
     # --- the agent's answer ------------------------------------------------------------------------------------------
 
@@ -316,7 +316,7 @@ class TaskSource:
             if board.overview.halted(current.verification().spec.wave):
                 return ""
             return self._fail(current, failure, f"{error.problem}\n{error.remedy}")
-        self._tell_end(status, failed=len(status.verification.failures) > failed)
+        self._announce_end(status, failed=len(status.verification.failures) > failed)
         return ""
 
     def _edited(self, current: TaskSession) -> list[str]:
@@ -331,10 +331,10 @@ class TaskSource:
             status = fail_attempt(current, kind, error=error)
         except NotAllowedError as refused:
             return refused.problem
-        self._tell_end(status, failed=True)
+        self._announce_end(status, failed=True)
         return ""
 
-    def _tell_end(self, status: TaskStatus, *, failed: bool = False) -> None:
+    def _announce_end(self, status: TaskStatus, *, failed: bool = False) -> None:
         verification, evaluation = status.verification, status.evaluation
         reason = "" if evaluation is None else show_line(evaluation.reason)
         last = verification.last_failure

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.evidence.context import EvidenceContext, Provider, RunCoverage, join, say_nothing
+from phase_gate.evidence.context import EvidenceContext, Provider, RunCoverage, ignore, join
 from phase_gate.gate.measured import (
     SINCE,
     SINCE_EXIT,
@@ -64,7 +64,7 @@ def gather(
     phase: Phase,
     *,
     wanted: frozenset[str] | None = None,
-    show: Callable[[str], None] = say_nothing,
+    show: Callable[[str], None] = ignore,
     coverage: Callable[[], RunCoverage] | None = None,
 ) -> Measured:
     """Measure all evidence other than tests.
@@ -148,7 +148,7 @@ def prove(
     tree: str,
     iteration: int,
     at: str,
-    show: Callable[[str], None] = say_nothing,
+    show: Callable[[str], None] = ignore,
 ) -> Event | None:
     """Make the proof that a phase requires before it exits. Return the event that records it, None if it is off."""
     made: Event | None = import_module(PROVER).prove(
@@ -158,7 +158,7 @@ def prove(
 
 
 def context_of(
-    task: Task, wanted: frozenset[str], *, phase: str, show: Callable[[str], None] = say_nothing
+    task: Task, wanted: frozenset[str], *, phase: str, show: Callable[[str], None] = ignore
 ) -> EvidenceContext:
     """Return the context of the task's project for providers."""
     project, store, state = task.project, task.store, task.state

@@ -213,10 +213,10 @@ def _look(context: EvidenceContext) -> _Look:
 def _read_settings(context: EvidenceContext) -> dict[str, str]:
     """Return file -> ruff's settings in it."""
     names = context.list_files(lambda path: path.rpartition("/")[2] in _SETTINGS)
-    return {name: text for name, data in read_files(context, names).items() if (text := _tells_ruff(name, data))}
+    return {name: text for name, data in read_files(context, names).items() if (text := _settings_of_ruff(name, data))}
 
 
-def _tells_ruff(name: str, data: bytes) -> str:
+def _settings_of_ruff(name: str, data: bytes) -> str:
     if not name.endswith("pyproject.toml"):
         return hashlib.sha256(data).hexdigest()
     import tomllib

@@ -38,7 +38,7 @@ class CurrentStatus(Verdict):
         return exit_codes.OPEN if self.is_open else exit_codes.GATE_CLOSED
 
 
-class WayOn(Value, kw_only=False):
+class NextStep(Value, kw_only=False):
     """The command that evaluates the current phase again, and whether it runs the tests."""
 
     command: str
@@ -54,7 +54,7 @@ def assess(
     lost: tuple[str, ...] = (),
     gate_1_only: bool = False,
     begin: str = "pytest --phase=red",
-    way_on: Callable[[], WayOn] | None = None,
+    next_step: Callable[[], NextStep] | None = None,
 ) -> CurrentStatus:
     """Return whether the last verdict on the current phase is valid now.
 
@@ -63,7 +63,7 @@ def assess(
     :param changed: the files that differ from those after the last run, as far as they are known.
     :param lost: open runs that will never end.
     :param begin: the command to type if nothing is recorded yet.
-    :param way_on: returns how to evaluate the current phase again; by default, a run in it.
+    :param next_step: returns how to evaluate the current phase again; by default, a run in it.
     """
     if state.phase is None:
         return closed("unstarted", "no run is recorded yet", begin)
@@ -84,14 +84,14 @@ def assess(
         # Regardless of the current files: it is valid until the next run.
         return by_verdict(evaluation, gate_1_only=gate_1_only and tree == state.trees.last)
 
-    behind = outdated(state, tree=tree, changed=changed, lost=lost, way_on=way_on)
+    behind = outdated(state, tree=tree, changed=changed, lost=lost, next_step=next_step)
     if behind is not None:
         return behind
     assert evaluation is not None, "outdated() reports a missing verdict"
     came = _came_after(state, evaluation)
     if came and _is_opened_by_facts(state, evaluation):
         return closed("stale", came, signal_command(state.task), SAY_WHY)
-    return _again(state, way_on, "stale", came) if came else by_verdict(evaluation, gate_1_only=gate_1_only)
+    return _again(state, next_step, "stale", came) if came else by_verdict(evaluation, gate_1_only=gate_1_only)
 
 
 def outdated(
@@ -100,7 +100,7 @@ def outdated(
     tree: str,
     changed: tuple[str, ...] = (),
     lost: tuple[str, ...] = (),
-    way_on: Callable[[], WayOn] | None = None,
+    next_step: Callable[[], NextStep] | None = None,
 ) -> CurrentStatus | None:
     """Return why the last verdict does not apply to the current phase and files; None if it does.
 
@@ -109,7 +109,7 @@ def outdated(
     evaluation = state.evaluation
 
     def again(status: Status, reason: str) -> CurrentStatus:
-        return _again(state, way_on, status, reason)
+        return _again(state, next_step, status, reason)
 
     # A nested run proves nothing in any case, so it may be lost.
     gone = [run.id for run in state.open_runs if run.id in lost and not run.nested]
@@ -122,7 +122,7 @@ def outdated(
     # The verdict may be from an earlier entry into the phase: it was rewound, or entered again.
     was_left = state.evaluation_is_stale and state.iteration == 0
     if evaluation is None or (not state.is_done and (was_left or evaluation.subject.phase != state.phase)):
-        takes_run = way_on is None or way_on().takes_run
+        takes_run = next_step is None or next_step().takes_run
         missing = "no verdict on" if state.is_pipeline or not takes_run else "no complete run in"
         return again("unstarted", f"{missing} {state.phase} yet{_why_not_counted(state)}")
     if state.evaluation_is_stale:
@@ -135,12 +135,12 @@ def outdated(
         # It is about the code of the last green run, or about no code.
         left = state.trees.green if evaluation.metrics.get("code_as_tested") else tree
     if tree != left:
-        return replace(again("stale", say_changed(changed)), next_hint=hint_at_outputs(changed))
+        return replace(again("stale", describe_changes(changed)), next_hint=hint_at_outputs(changed))
     return None
 
 
-def _again(state: State, way_on: Callable[[], WayOn] | None, status: Status, reason: str) -> CurrentStatus:
-    return closed(status, reason, (way_on() if way_on else WayOn(run_command("auto", state.task))).command)
+def _again(state: State, next_step: Callable[[], NextStep] | None, status: Status, reason: str) -> CurrentStatus:
+    return closed(status, reason, (next_step() if next_step else NextStep(run_command("auto", state.task))).command)
 
 
 def _came_after(state: State, evaluation: Evaluation) -> str:
@@ -169,7 +169,7 @@ def is_person_called(state: State) -> bool:
     return state.verdict_now is not None and state.verdict_now.status == "needs-person"
 
 
-def say_changed(changed: Sequence[str]) -> str:
+def describe_changes(changed: Sequence[str]) -> str:
     """Return a sentence about the files that have changed since the last verdict."""
     names = name_first(changed)
     return "files have changed since the last run" + (f" ({names})" if names else "")

@@ -119,7 +119,7 @@ def visit_sandbox(
             _copy_project(root, folder)
             if os.path.isdir(os.path.join(root, STATE_FOLDER)):
                 os.mkdir(os.path.join(folder, STATE_FOLDER))  # it may be the only mark of the root
-            namespace.lay_out(folder, sandbox.left_out, sandbox.folders, sandbox.contents)
+            namespace.write_overlay(folder, sandbox.left_out, sandbox.folders, sandbox.contents)
         except (OSError, shutil.Error) as error:
             raise NoSandboxError(f"the project could not be copied: {error}") from error
         roots = [os.path.normpath(os.path.join(folder, path)) for path in _import_roots(root)]

@@ -205,7 +205,7 @@ def read_heard(heard: Heard, sandbox: Sandbox) -> SandboxRun:
     if "broken" in told:
         problem = f"{told['broken']['file']} can't be imported: {told['broken']['message']}"
     elif left or "ended" not in told:
-        problem = _say_end(heard, bare_id(at_work), left[0] if "ended" in told else "")
+        problem = _describe_end(heard, bare_id(at_work), left[0] if "ended" in told else "")
     # If pytest itself refused its options, the run was not cut.
     is_cut = bool(problem) and not (heard.status == _REFUSED and "loaded" in told and "configured" not in told)
     if stray := _find_stray(modules, sandbox, folder):
@@ -249,7 +249,7 @@ def _read_report(answer: Mapping[str, Any], folder: str, root: str) -> Report:
     )
 
 
-def _say_end(heard: Heard, at_work: str, left: str) -> str:
+def _describe_end(heard: Heard, at_work: str, left: str) -> str:
     """Describe how a run ended too early: the test, the cause, and the last line of output."""
     at = f" in {at_work}" if at_work else ""
     if heard.late:

@@ -179,7 +179,7 @@ def _judge(function: _Function, passed: _Outcomes, run_alone: Callable[[_Functio
         return function.show("fails")
     site, is_dead = told[0], all(site.is_under_raises for site in told)
     if len(still) < len(function.rows) and not is_dead:
-        return function.show("some-rows", site, _say_rows(function, site, still))
+        return function.show("some-rows", site, _describe_rows(function, site, still))
     said = _say(function, site, is_run=_is_run(site, lines))
     return function.show("dead-assert" if is_dead else "still-passes", site, said)
 
@@ -206,7 +206,7 @@ def _say(function: _Function, site: Site, *, is_run: bool) -> str:
     return f"{place} can't fail: expecting {change} passes as well; {why}"
 
 
-def _say_rows(function: _Function, site: Site, still: list[SandboxTest]) -> str:
+def _describe_rows(function: _Function, site: Site, still: list[SandboxTest]) -> str:
     rows = ", ".join(row.id.partition("[")[2].rstrip("]") for row in still[:5])
     return (
         f"{function.file}:{site.first_line} can't fail in {len(still)} of {count(len(function.rows), 'row')} of "
@@ -259,14 +259,14 @@ def prove_suite(
             tests=len(collected),
             passing=len({bare_id(test.id) for test in passing}),
             altered=try_altered(passing, sandbox, laboratory, show),
-            problem="" if passing else _say_nothing_passes(run, has_tests=bool(collected)),
+            problem="" if passing else _describe_no_pass(run, has_tests=bool(collected)),
         )
     except (NoSandboxError, OSError) as error:
         proof = SuiteProof(problem=str(error))
     return replace(proof, seconds=round(time.monotonic() - began, 1), starts=laboratory.starts)
 
 
-def _say_nothing_passes(run: SandboxRun, *, has_tests: bool) -> str:
+def _describe_no_pass(run: SandboxRun, *, has_tests: bool) -> str:
     messages = [test.report.message for test in run.tests if test.report and test.report.message]
     if not has_tests:
         return run.problem or "pytest collected no test"

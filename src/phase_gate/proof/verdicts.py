@@ -112,7 +112,7 @@ class TargetProof(Value):
         return self.is_disproven or (required and (self.is_tolerated or self.has("open")))
 
 
-def say_broken(target: TargetProof) -> str:
+def describe_broken(target: TargetProof) -> str:
     """Describe a target that passed before RED."""
     files = name_first(target.worked_with)
     return f"passes on the files that the cycle began with ({files}): RED broke what worked; ask for what is missing"

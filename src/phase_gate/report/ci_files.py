@@ -54,7 +54,7 @@ def is_github(environment: Mapping[str, str]) -> bool:
     return environment.get("GITHUB_ACTIONS") == "true"
 
 
-def tell_places(title: str, places: Iterable[Place], summary: str, environment: Mapping[str, str]) -> CiOutput:
+def annotate_places(title: str, places: Iterable[Place], summary: str, environment: Mapping[str, str]) -> CiOutput:
     """Write a summary where the environment asks for one; annotate as many places as a step has room for."""
     if not is_github(environment):
         return CiOutput()

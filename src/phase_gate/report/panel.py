@@ -130,7 +130,7 @@ def _both_gates(evaluation: Evaluation, series: tuple[int, int]) -> list[Line]:
     why += f" ({count(more, 'note')} with -v)" if more else ""
     lines = [
         _gate_row("Gate 1", "open" if is_open else "closed", why, _GREEN if is_open else _RED),
-        _gate_row("Gate 2", *_say_gate_2(evaluation), _GREEN if evaluation.can_exit else _BOLD),
+        _gate_row("Gate 2", *_describe_gate_2(evaluation), _GREEN if evaluation.can_exit else _BOLD),
     ]
     # Every verdict of the cycle shows what RED took away from older tests.
     for finding in weakened[:_FINDINGS_SHOWN]:
@@ -180,7 +180,7 @@ def _name_first(findings: list[Finding]) -> str:
     return f"{named.place} {named.detail}" + (f" (and {others} more)" if others else "")
 
 
-def _say_gate_2(evaluation: Evaluation) -> tuple[str, str]:
+def _describe_gate_2(evaluation: Evaluation) -> tuple[str, str]:
     """Return the answer and why."""
     gate = evaluation.gate_2
     said = f"{gate.reason} ({gate.by})" if gate.reason and gate.by else gate.reason or gate.by

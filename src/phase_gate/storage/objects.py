@@ -145,7 +145,7 @@ class ObjectStore:
         document = self.load(name)
         return frozen_from_json(document, self.load_inventory(document["inventory"]))
 
-    def keep_inventory(self, inventory: Inventory) -> str:
+    def store_inventory(self, inventory: Inventory) -> str:
         """Store an inventory and return its digest. An inventory equal to a loaded one is not encoded again."""
         for name, known in self._inventories.items():
             # Mostly they share their parts, so that comparing only compares identities.

@@ -120,7 +120,7 @@ class TaskStore(TaskPaths):
         """Store an object for events to refer to, and return its digest."""
         refuse_links(self._own_folders)
         self.make_folder()
-        return self.objects.keep_inventory(value) if kind == "inventory" else self.objects.keep(value)
+        return self.objects.store_inventory(value) if kind == "inventory" else self.objects.keep(value)
 
     # --- runs in progress ----------------------------------------------------------------------------------------
 

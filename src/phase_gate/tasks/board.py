@@ -145,7 +145,7 @@ class TaskBoard:
         begin = [task for task in tasks if task.startswith(f"{slug}-")]
         if len(begin) == 1:
             return begin[0]
-        self._tell_damage(task for task in self.damaged if task in (slug, given) or task.startswith(f"{slug}-"))
+        self._report_damage(task for task in self.damaged if task in (slug, given) or task.startswith(f"{slug}-"))
         shown = repr(given if len(given) <= 30 else f"{given[:27]}...")
         problem = f"{shown} is not a verify task" if not begin else f"{shown} matches more than one task"
         known = ", ".join((begin or tasks)[:10])
@@ -165,7 +165,7 @@ class TaskBoard:
         if not found and len(unfinished) == 1:
             return unfinished[0]  # the step itself reports why it is not allowed
         if not found:
-            self._tell_damage(self.damaged)
+            self._report_damage(self.damaged)
             remedy = "phase-gate verify status" if self.overview.rows else "phase-gate verify start --task-file FILE"
             raise NotAllowedError(f"no task waits for {what}", remedy=remedy)
         raise UsageError(
@@ -199,7 +199,7 @@ class TaskBoard:
         by = author_of(attachment.name, signed=signed, given=attachment.by) or attachment.user
         return session, result, by
 
-    def _tell_damage(self, tasks: Iterable[str]) -> None:
+    def _report_damage(self, tasks: Iterable[str]) -> None:
         """Raise the error of the first of these damaged tasks: the command may be for it."""
         for task in tasks:
             self.store(task).read()

@@ -19,7 +19,7 @@ from phase_gate.tasks.board import Step, TaskSession, TaskStatus
 from phase_gate.tasks.changes import read_texts
 from phase_gate.tasks.lint import steps_of
 from phase_gate.tasks.rules import check_limit, time_left
-from phase_gate.tasks.verify_evaluation import find_altered_tests, first_failures, weigh
+from phase_gate.tasks.verify_evaluation import evaluate_output, find_altered_tests, first_failures
 from phase_gate.tasks.verify_verdict import is_unlisted, require_status
 from phase_gate.tasks.work import PHASE, Check, FailureType, Status, Verification
 from phase_gate.values import Value, replace
@@ -211,7 +211,7 @@ class _VerifyRun:
     def _weigh(self, after: Tree, current: Verification, own: tuple[str, ...]) -> None:
         """Evaluate the run: the files that it changed, the tests that it ran, and tests that were altered."""
         session = self.session
-        weighed = weigh(session.store, self.output, since=self._serial)
+        weighed = evaluate_output(session.store, self.output, since=self._serial)
         flags = [*self.flags, *weighed.flags]
         names = changed_paths(self.before.files, after.files)
         if names:
