@@ -72,7 +72,7 @@ def take_many(root: Path, number: int, environment: Mapping[str, str]) -> None:
             )
             data = {
                 "spec": to_json(spec),
-                "limits": set_limits(spec, {}, {}),
+                "limits": set_limits(spec, {}),
                 # A worker here only takes tasks: none may lose one because the machine is slow.
                 "untimed": True,
                 "flags": [],

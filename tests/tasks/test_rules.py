@@ -135,18 +135,15 @@ def test_a_time_out_is_tried_again_later(seconds: float, left: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "configured", "given", "expected"),
+    ("spec", "configured", "expected"),
     [
-        pytest.param({}, {}, {}, (300, 120, 180), id="the-documents"),
-        pytest.param({}, {"verify": 60.0}, {}, (300, 60, 180), id="the-projects"),
-        pytest.param({"verify": 30.0}, {"verify": 60.0}, {}, (300, 30, 180), id="the-tasks"),
-        pytest.param({"verify": 30.0}, {"verify": 60.0}, {"verify": 10.0}, (300, 10, 180), id="the-calls"),
+        pytest.param({}, {}, (300, 120, 180), id="the-documents"),
+        pytest.param({}, {"verify": 60.0}, (300, 60, 180), id="the-projects"),
+        pytest.param({"verify": 30.0}, {"verify": 60.0}, (300, 30, 180), id="the-tasks"),
     ],
 )
-def test_limits(
-    spec: Mapping[str, float], configured: Mapping[str, float], given: Mapping[str, float], expected: tuple[float, ...]
-) -> None:
-    assert tuple(set_limits(replace(SPEC, timeouts=spec), configured, given).values()) == expected
+def test_limits(spec: Mapping[str, float], configured: Mapping[str, float], expected: tuple[float, ...]) -> None:
+    assert tuple(set_limits(replace(SPEC, timeouts=spec), configured).values()) == expected
 
 
 def test_a_step_that_was_too_slow_gets_more_time_up_to_the_maximum() -> None:

@@ -307,7 +307,7 @@ def test_a_verify_command_that_takes_too_long_is_ended_with_its_children(gate: G
         f"import subprocess, sys\nprint('half way', flush=True)\nsubprocess.run([sys.executable, '-c', '{sleeps}'])\n"
     )
     gate.project.write({"slow.py": child})
-    gate.start("--timeout-verify", "1", verify=python("slow.py"))
+    gate.start(verify=python("slow.py"), timeouts={"verify": 1})
     gate.executor()
     ran = gate.verify()
     assert ran.code == 10
@@ -352,7 +352,7 @@ def test_executor_and_reviewer_have_their_time(gate: Gate, untimed: bool) -> Non
 
 @pytest.mark.criterion("VG-32")
 def test_the_whole_gate_has_thirty_minutes(gate: Gate) -> None:
-    gate.start("--timeout-executor", "900")
+    gate.start(timeouts={"executor": 900})
     gate.wait(890)
     gate.executor()
     gate.wait(920)

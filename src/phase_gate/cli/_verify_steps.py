@@ -66,7 +66,6 @@ def start(call: Call) -> Done:
     )
     options = StartOptions(
         show=print_aside,
-        timeouts={"executor": given.timeout_executor, "verify": given.timeout_verify, "review": given.timeout_review},
         untimed=given.untimed,
         file=_path_from_root(call, board.project, given.task_file),
     )
@@ -136,7 +135,7 @@ def run(call: Call) -> Done:
     session = board.session(board.named() or board.waiting((Status.VERIFYING,), "its verify command"))
     # With `--json`, standard output is reserved for our own result.
     display = Display(show=print_aside, tick=_draw_clock, stream=raw_output(aside=call.arguments.json))
-    ran = run_verify(session, display, timeout=call.arguments.timeout)
+    ran = run_verify(session, display)
     return answer_step(
         ran.status,
         code=None if ran.has_ended else exit_codes.GATE_CLOSED,

@@ -80,7 +80,7 @@ def _expiry(days: float | None, at: str) -> str:
 
 def ask_for_word(call: Call, warning: str, what: str = "a forced exit", *, expected: str = WORD) -> None:
     """Require the confirmation word. Raises NotAllowedError without it."""
-    word = call.arguments.word
+    word = getattr(call.arguments, "word", None)
     if word is None and call.interactive:
         say(warning, flush=True)
         try:

@@ -121,16 +121,16 @@ def recover(call: Call) -> Done:
         return _restart(call, task)
     state, workflow = task.state, task.rules
     if state.is_stuck:
-        return _stuck(call, state, pipeline, workflow)
+        return _stuck(state, pipeline, workflow)
     phase = workflow.phase(state.phase or "")
     if phase is None or not phase.recovers:
         return _none_going_on(state, pipeline, workflow)
     return _going_on(task, pipeline, phase)
 
 
-def _stuck(call: Call, state: State, pipeline: Pipeline, workflow: Workflow) -> Done:
+def _stuck(state: State, pipeline: Pipeline, workflow: Workflow) -> Done:
     report = stuck_to_json(state.stuck, pipeline, workflow)
-    text = render_sections(f"Stuck: {state.stuck}", stuck_sections(report), markdown=call.arguments.markdown)
+    text = render_sections(f"Stuck: {state.stuck}", stuck_sections(report))
     return Done(text=text, document={"stuck": report}, code=exit_codes.CIRCUIT_OPEN)
 
 

@@ -43,7 +43,7 @@ from phase_gate.workflow.names import ANSWER_VARIABLE, DONE, STUCK, is_answer_na
 
 def signal(call: Call) -> Done:
     project, given = call.project(), _read_signal(call)
-    check_signal(given, remaining_work=call.arguments.remaining_work)
+    check_signal(given)
     task = call.task(project)
     answer = Path(call.environment.get(ANSWER_VARIABLE, ""))
     if is_answer_name(answer.name) and answer.name.startswith("signal-") and task.store.is_driven():

@@ -107,7 +107,7 @@ def sparkline(values: Sequence[float], *, width: int = 60) -> str:
     return "".join(_BLOCKS[step] for step in steps)
 
 
-# --- where the work is stuck, as text or Markdown: one form for the breaker and for pipelines
+# --- where the work is stuck: one form for the breaker and for pipelines
 
 
 #: Runs and changed files that are listed.
@@ -116,17 +116,15 @@ _RUNS_SHOWN, _FILES_SHOWN = 10, 5
 
 def render_stuck(report: StuckReport) -> str:
     title = f"Stuck in {report.phase}: {report.reason}" if report.reason else report.phase
-    return render_sections(title, _sections(report), markdown=False)
+    return render_sections(title, _sections(report))
 
 
-def render_sections(title: str, sections: Iterable[tuple[str, Iterable[str]]], *, markdown: bool) -> str:
+def render_sections(title: str, sections: Iterable[tuple[str, Iterable[str]]]) -> str:
     """Return headings with rows."""
-    lines = [f"# {title}" if markdown else title, ""]
+    lines = [title]
     for heading, rows in sections:
-        lines += [f"## {heading}", ""] if markdown else [heading]
-        lines += [f"- {row}" if markdown else f"  {row}" for row in rows] or ["none" if markdown else "  none"]
-        lines.append("")
-    return show_rows(lines).rstrip("\n")
+        lines += ["", heading, *([f"  {row}" for row in rows] or ["  none"])]
+    return show_rows(lines)
 
 
 def _sections(report: StuckReport) -> Iterator[tuple[str, Iterable[str]]]:

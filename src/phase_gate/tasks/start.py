@@ -7,7 +7,7 @@ import os
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from phase_gate.codec import to_json
@@ -45,8 +45,6 @@ class StartOptions(Value):
 
     #: Print progress.
     show: Callable[[str], None]
-    #: Seconds by step, from the command.
-    timeouts: Mapping[str, float | None]
     untimed: bool = False
     #: The task file's path relative to the root; None if it is outside.
     file: str | None = None
@@ -137,7 +135,7 @@ def _take(session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options:
     """Take one task; return whether it is new. An existing task with the same text is not changed."""
     project, store = session.project, session.store
     settings = project.configuration.verification
-    limits = set_limits(spec, settings.timeouts, options.timeouts)
+    limits = set_limits(spec, settings.timeouts)
     looked = find_verification(session.state())
     if looked is not None and not spec.wave:
         spec = replace(spec, wave=looked.wave)  # as --wave gave it

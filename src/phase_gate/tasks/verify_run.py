@@ -18,7 +18,7 @@ from phase_gate.stores.shared import again_if_moved
 from phase_gate.tasks.board import Step, TaskSession, TaskStatus
 from phase_gate.tasks.changes import read_texts
 from phase_gate.tasks.lint import steps_of
-from phase_gate.tasks.rules import check_limit, time_left
+from phase_gate.tasks.rules import time_left
 from phase_gate.tasks.verify_evaluation import evaluate_output, find_altered_tests, first_failures
 from phase_gate.tasks.verify_verdict import is_unlisted, require_status
 from phase_gate.tasks.work import PHASE, Check, FailureType, Status, Verification
@@ -52,13 +52,10 @@ class VerifyRunResult(Value):
     has_ended: bool = True
 
 
-def run_verify(session: TaskSession, display: Display, *, timeout: float | None = None) -> VerifyRunResult:
-    """Run the task's verify command and record its result.
-
-    :param timeout: seconds for this run; None for the task's limit.
-    """
+def run_verify(session: TaskSession, display: Display) -> VerifyRunResult:
+    """Run the task's verify command and record its result."""
     verify = _VerifyRun(session, display)
-    refused = verify.begin(timeout)
+    refused = verify.begin()
     if refused is not None:
         return VerifyRunResult(status=refused, has_ended=False)
     try:
@@ -95,7 +92,7 @@ class _VerifyRun:
     # --- before --------------------------------------------------------------------------------------------------
 
     @again_if_moved
-    def begin(self, timeout: float | None) -> TaskStatus | None:
+    def begin(self) -> TaskStatus | None:
         """Write the start record; return the task's status if the run can't begin."""
         with self.session.step() as step:
             step.tree = self.before
@@ -109,8 +106,7 @@ class _VerifyRun:
                 step.fail(FailureType.TIMEOUT, "the gate's 1800 s are over")
                 step.judge()
             else:
-                limit = current.limits["verify"] if timeout is None else check_limit("verify", timeout)
-                self._record_start(step, min(limit, left))
+                self._record_start(step, min(current.limits["verify"], left))
         self._serial = self.session.read().serial
         return None if step.evaluation is None else step.status
 
