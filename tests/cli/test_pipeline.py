@@ -26,7 +26,7 @@ def test_a_phase_says_what_it_asks_for_when_it_begins(pipe: Pipe) -> None:
         "INTAKE begins: The requirements are written down",
         "artifact      intake-brief: docs/pipeline/intake-brief.md (20 different words)",
         "constitution  CONSTITUTION.md: recorded",
-        "next: write the required files (phase-gate advance --template creates them), then phase-gate advance",
+        "next: write the required files, then phase-gate advance",
     )
     status = pipe.gate("status", "--json")
     jsonschema.validate(status.document, json.loads((SCHEMAS / "status.schema.json").read_text()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import shlex
 from pathlib import Path
@@ -52,22 +53,23 @@ class HonestUser:
         self.type(command)
 
     def do_what_is_asked_for(self) -> None:
-        said = self.type("phase-gate advance --template")
-        for path in re.findall(r"^  (?:written|kept) +(\S+)", said, re.M):
-            self.fill_in(path)
-        for command in re.findall(r"repository-snapshot: (phase-gate advance)", said):
-            self.type(command)
-        for command in re.findall(r"each votes with (phase-gate pipeline vote (\S+))", said):
+        said = self.type(f"phase-gate explain {self.pipe.phase}")
+        for path, wants in re.findall(r"^  artifact: [\w-]+: (\S+) \((.*)\)$", said, re.M):
+            self.write(path.replace("*", "first"), self.make(wants))
+        for command in re.findall(r"then (phase-gate pipeline vote (\S+))", said):
             for name in ("ann", "bob"):
                 self.write(command[1], f"vote: approve\nconfidence: 1.0\nby: {name}\n")
                 self.type(command[0])
 
-    def fill_in(self, path: str) -> None:
-        """Write into each hole of a skeleton what it asks for; what was written before is written anew."""
-        text = (self.pipe.project.root / path).read_text(encoding="utf-8")
-        text = re.sub(r"\{\{ once it is so, put this line here instead: (.*) \}\}", r"\1", text)
-        text = re.sub(r"\{\{.*?\}\}|<[^<>]+>", f"{TEXT} Version {next(_NUMBERS)}.", text)
-        self.write(path, re.sub(r"Version \d+", f"Version {next(_NUMBERS)}", text))
+    def make(self, wants: str) -> str:
+        """Return a new text that has what the row asks for."""
+        text = f"{TEXT} Version {next(_NUMBERS)}."
+        if "root_cause" in wants:
+            said = {"failed_phase": self.pipe.pipeline["failed_phase"], "summary": text, "root_cause": text}
+            return json.dumps({**said, "requires_phase_rewind_to": None})
+        if "JSON" in wants:
+            return json.dumps({"summary": text, "findings": []})
+        return "\n\n".join((text, *re.findall('a line "(.*)"', wants)))
 
     def write(self, path: str, text: str) -> None:
         self.pipe.project.write({path: text})

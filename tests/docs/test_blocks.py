@@ -12,7 +12,7 @@ from phase_gate.evidence.documents.diagrams import Diagram, check_mermaid
 from phase_gate.project import Project
 from phase_gate.storage.signal_file import parse_signal
 from phase_gate.tasks.handins import read_executor_result, read_verdict
-from phase_gate.tasks.lint import lint_command, lint_done
+from phase_gate.tasks.lint import lint_task
 from phase_gate.tasks.task_files import parse_tasks
 from phase_gate.workflow.settings import Configuration
 from tests.docs.blocks import (
@@ -92,12 +92,12 @@ def check_criteria(text: str, folder: Path) -> None:
 
 def check_diagram(text: str, folder: Path) -> None:
     (checked,) = check_mermaid([Diagram(file="shown.md", line=1, language="Mermaid", text=text)])
-    assert (checked.flaw, checked.unknown) == ("", "")
+    assert checked.is_valid, checked
 
 
 def check_task(text: str, folder: Path) -> None:
     for task in parse_tasks(text, "shown"):
-        assert (lint_command(task), lint_done(task)) == ((), ())
+        assert lint_task(task) == ()
 
 
 def check_result(text: str, folder: Path) -> None:

@@ -59,6 +59,7 @@ def main() -> int:
 
 def work(turn: dict[str, Any]) -> None:
     for path, text in turn.get("write", {}).items():
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_text(text, encoding="utf-8")
     for path, text in turn.get("append", {}).items():
         with open(path, "a", encoding="utf-8") as stream:

@@ -68,9 +68,9 @@ class Team:
         self.git("add", "-A")
         self.git("commit", "-q", "-m", "begin")
         for place, wave in enumerate(waves, start=1):
-            tasks = [{**self.task(number), **(more or {}).get(number, {})} for number in wave]
+            tasks = [{**self.task(number), "wave": f"w{place}", **(more or {}).get(number, {})} for number in wave]
             (self.root / f"tasks-{place}.yaml").write_text(json.dumps(tasks), encoding="utf-8")
-            ran = self.desk.gate("verify", "start", "--task-file", f"tasks-{place}.yaml", "--wave", f"w{place}")
+            ran = self.desk.gate("verify", "start", "--task-file", f"tasks-{place}.yaml")
             assert ran.code == 0, ran.err
         return self
 

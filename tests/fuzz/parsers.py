@@ -181,12 +181,7 @@ def _criteria(path: Path) -> None:
 # --- what agents and people hand in ----------------------------------------------------------------------------------
 
 #: As slow as the patterns that a project may set get.
-_PATTERNS = (
-    "all.*tasks.*completed",
-    r"is\s\s?done.*all.*a",
-    "(?:all|every|each) tests? (?:pass|passed)",
-    ".*a.*b.*c.*",
-)
+_PATTERNS = ("all.*tasks.*completed", r"is\s+done.*all.*a", "(?:all|every|each) tests? (?:pass|passed)", ".*a.*b.*c.*")
 
 
 @parser(
@@ -262,7 +257,7 @@ def vote(data: bytes) -> None:
 
 @parser(
     '<plan wave="w1">\n<task type="auto"><name>Task 3: A</name><files>a.py, b.py</files><action>c</action>'
-    '<verify shell="true">a && b 2>&1</verify><done>5 <![CDATA[<tests>]]> pass</done><timeouts verify="60"/>'
+    '<verify>a && b 2>&1</verify><done>5 <![CDATA[<tests>]]> pass</done><timeouts verify="60"/>'
     "<depends_on>b</depends_on></task></plan>",
     "name: a\nfiles: [a.py, src/]\naction: b\nverify: pytest a\ndone: 5 tests pass\ntimeouts: {verify: 60}\n",
     "wave: w\ntasks:\n- {name: a, files: b, action: c, verify: d, done: e, flaky: accepted, flaky_reason: f}\n",
@@ -272,15 +267,10 @@ def task(data: bytes) -> None:
         assert from_json(TaskSpec, json.loads(json.dumps(to_json(spec)))) == spec
 
 
-@parser(
-    "cd a && (pytest -q \"b c\" | tee 'd') || { echo $(e); exit 1; }",
-    "for a in b; do uv run python -m pytest $a; done; A=1 npm test -- x > y 2>&1 # c",
-)
+@parser("cd a && pytest -q \"b c\" 'd' && echo e", "A=1 npm test -- x && ! grep -q y z")
 def verify_command(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
-    for in_shell in (True, False):
-        spec = TaskSpec(name="a", files=(), action="b", verify=text, done=text, shell=in_shell)
-        assert all(0 < len(opinion.text) < 1000 for opinion in (*lint_command(spec), *lint_done(spec)))
+    assert all(len(flag) < 1000 for flag in (lint_command(text), lint_done(text)))
 
 
 @parser(
@@ -353,7 +343,7 @@ def mermaid(data: bytes) -> None:
     diagram = Diagram(file="a.mmd", line=1, language="Mermaid", text=text)
     (checked,) = check_mermaid([diagram])
     assert checked.unknown == ""
-    assert not checked.flaw or 1 <= checked.line <= text.count("\n") + 1
+    assert checked.flaw is None or 1 <= checked.flaw.line <= text.count("\n") + 1
     is_c4(diagram)
     is_empty(diagram)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from phase_gate.proof import sandbox as sandboxes
-from phase_gate.proof.sandbox import Kind, NoSandboxError, Sandbox
-from tests.proof.stories import run_in
+from phase_gate.proof.sandbox import Kind, Limits, NoSandboxError, Sandbox
+from phase_gate.proof.sandbox_runs import run_in_sandbox
 
 
 @pytest.fixture(params=["mounted", "copied"])
@@ -25,7 +25,8 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Kin
 def namespaces_work() -> bool:
     with tempfile.TemporaryDirectory() as folder:
         try:
-            run_in(Sandbox(root=Path(folder)), "--version", "mounted")
+            limits = Limits(processor=240, clock=960)
+            run_in_sandbox(Sandbox(root=Path(folder)), ("--version",), limits=limits, kind="mounted")
         except NoSandboxError:
             return False
     return True

@@ -26,10 +26,9 @@ from phase_gate.gate.state import Event
 from phase_gate.project import Project
 from phase_gate.stores import choosing
 from phase_gate.tasks.board import TaskBoard
-from phase_gate.tasks.next_task import Nothing, hand_out
 from phase_gate.tasks.rules import set_limits
-from phase_gate.tasks.start import verification_workflow
-from phase_gate.tasks.work import TaskSpec
+from phase_gate.tasks.start import Nothing, hand_out
+from phase_gate.tasks.work import WORKFLOW, TaskSpec
 from phase_gate.workflow.model_json import workflow_to_json
 from tests.stores.kinds import Server
 from tests.stores.proofs import at
@@ -54,7 +53,7 @@ def open_board(root: Path, environment: Mapping[str, str]) -> TaskBoard:
 def take_many(root: Path, number: int, environment: Mapping[str, str]) -> None:
     """Take a list of tasks as `verify start` does, without a look at the files for each."""
     board = open_board(root, environment)
-    workflow = verification_workflow(board.project)
+    workflow = board.project.workflow(WORKFLOW)
     rules, phase = workflow_to_json(workflow), workflow.first
     memory: dict[str, Any] = {"git": None, "files": {}, "texts": {}}
     for index in range(number):

@@ -20,7 +20,7 @@ from phase_gate.stores.git_repository import Answer, Repository
 from phase_gate.stores.git_store import GitStore, find_remote, open_store
 from phase_gate.stores.shared import Head, Tail
 from phase_gate.tasks.board import TaskStatus
-from phase_gate.tasks.next_task import hand_out
+from phase_gate.tasks.start import hand_out
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 from tests.stores.handing_out import make_project, open_board, take_many
 from tests.stores.kinds import GitServer, make_bare

@@ -112,8 +112,11 @@ class Pipe:
     def pipeline(self) -> Any:
         return self.state["parts"]["work"]
 
-    def events(self, kind: str) -> list[Any]:
-        return [line["data"] for line in ledger(self.project) if line["kind"] == kind]
+    @property
+    def steps(self) -> list[tuple[str, str]]:
+        """The phases that were entered, and how."""
+        rows = [line["data"] for line in ledger(self.project) if line["kind"] == "phase-entered"]
+        return [(row["phase"], row["how"]) for row in rows]
 
     # --- what somebody does
 

@@ -94,9 +94,8 @@ GOOD_VERDICTS = [
     without(APPROVED, "concerns"),
     without(APPROVED, "task_name"),
     {**APPROVED, "confidence": "LOW", "recommendation": "manual_review"},
-    {**APPROVED, "blockers": ["one"]},
     {**without(REJECTED, "feedback"), "concerns": ["no docs"]},
-    {**APPROVED, "feedback": None, "attempt": 1},
+    {**APPROVED, "feedback": None},
 ]
 BAD_VERDICTS: list[Any] = [
     {},
@@ -113,7 +112,6 @@ BAD_VERDICTS: list[Any] = [
     {**APPROVED, "findings": [""]},
     {**APPROVED, "concerns": None},
     {**APPROVED, "recommendation": "merge"},
-    {**APPROVED, "attempt": 0},
     {**APPROVED, "mood": "fine"},
     {**REJECTED, "recommendation": "commit"},
     without(REJECTED, "feedback"),

@@ -12,7 +12,7 @@ from phase_gate.config.rule_files import load_shipped_workflow
 from phase_gate.errors import DocumentError, VoteError
 from phase_gate.tasks.evidence import Drifted, drift_findings, problem_of_record
 from phase_gate.tasks.handins import parse_vote, read_audit, read_root_cause, read_snapshot
-from phase_gate.tasks.routing import PipelineFiles, due_requests, entry_data, following, why_stuck
+from phase_gate.tasks.routing import PipelineFiles, due_requests, entry_data, following
 from phase_gate.tasks.work import Failure, Pipeline, Request, Word, count_votes
 from tests.conftest import ROOT
 
@@ -162,7 +162,6 @@ PLANS = {"intake-brief", "master-plan", "architecture-plan", "role-plans"}
     ("at", "phase", "how", "old"),
     [
         pytest.param(None, "INTAKE", "begin", set(ALL) - PLANS, id="reports-that-lay-there-before-and-no-plans"),
-        pytest.param(None, "INTAKE", "restart", set(ALL), id="a-restart-makes-all-old"),
         pytest.param("INTAKE", "CONSENSUS_MASTER_PLAN", "next", set(), id="going-on-makes-nothing-old"),
         pytest.param("CONSENSUS_ROLE_PLANS", "IMPLEMENTATION", "next", {"repository-snapshot"}, id="but-a-snapshot"),
         pytest.param(
@@ -225,27 +224,6 @@ def test_where_a_phase_leads(phase: str, requests: list[Request], way: tuple[str
     found = following(pipeline, WORKFLOW, PHASES[phase])
     assert (found.phase, found.how) == way
     assert found.requests == due_requests(pipeline, WORKFLOW, PHASES[phase])
-
-
-@pytest.mark.parametrize(
-    ("failures", "recoveries", "now", "is_stuck"),
-    [
-        pytest.param([], 4, 9, False, id="one-is-left"),
-        pytest.param([], 5, 0, True, id="none-is-left"),
-        pytest.param([("P", 3)], 1, 3, False, id="as-bad-as-before"),
-        pytest.param([("P", 3)], 1, 4, True, id="worse-than-before"),
-        pytest.param([("P", 3), ("P", 1)], 2, 2, True, id="worse-than-the-best"),
-        pytest.param([("Q", 1)], 1, 2, False, id="another-phase"),
-        pytest.param([("P", None)], 1, 2, False, id="nothing-was-measured-then"),
-        pytest.param([("P", 1)], 1, None, False, id="nothing-was-measured-now"),
-    ],
-)
-def test_when_a_failure_ends_the_pipeline(
-    failures: list[tuple[str, int | None]], recoveries: int, now: int | None, is_stuck: bool
-) -> None:
-    before = tuple(Failure(phase=phase, error="r", failing=count) for phase, count in failures)
-    pipeline = Pipeline(failures=before, recoveries=recoveries)
-    assert bool(why_stuck(pipeline, WORKFLOW, Failure(phase="P", error="r", failing=now))) is is_stuck
 
 
 # --- drift

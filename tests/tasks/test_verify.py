@@ -225,10 +225,7 @@ def test_a_claim_that_does_not_fit_is_never_a_strong_pass(gate: Gate, claimed: d
         pytest.param({}, " EVE ", "executed this attempt", id="the-executor-in-capitals"),
         pytest.param({}, "\uff45\uff56\uff45", "executed this attempt", id="the-executor-in-other-letters"),
         pytest.param({"by": "eve"}, "ann", "is signed by eve, but --by is ann", id="two-names"),
-        pytest.param({"blockers": ["no rollback"]}, "ann", "open blockers: no rollback", id="open-blockers"),
-        pytest.param({"attempt": 2}, "ann", "is for attempt 2, this is 1", id="another-attempt"),
         pytest.param({"evidence": "0123456789abcdef"}, "ann", "is for verify run 0123", id="another-run"),
-        pytest.param({"tree": "git:0000"}, "ann", "is for tree git:0000", id="another-tree"),
         pytest.param({"task_name": "Task 4: Other"}, "ann", "'Task 4: Other' is not a verify task", id="another-task"),
     ],
 )
@@ -307,7 +304,7 @@ def test_a_verify_command_that_takes_too_long_is_ended_with_its_children(gate: G
         f"import subprocess, sys\nprint('half way', flush=True)\nsubprocess.run([sys.executable, '-c', '{sleeps}'])\n"
     )
     gate.project.write({"slow.py": child})
-    gate.start(verify=python("slow.py"), timeouts={"verify": 1})
+    gate.start(timeouts={"verify": 1}, verify=python("slow.py"))
     gate.executor()
     ran = gate.verify()
     assert ran.code == 10
@@ -401,8 +398,8 @@ def test_three_failures_ask_a_person(gate: Gate) -> None:
 @pytest.mark.criterion("VG-15")
 def test_three_failing_tasks_halt_their_wave_until_a_person_says_so(gate: Gate) -> None:
     names = [f"Task {number}: Part" for number in range(1, 5)]
-    tasks = [gate.task(name=name, files=[f"part_{number}.py"]) for number, name in enumerate(names)]
-    assert gate.start("--wave", "w1", document=tasks).code == 0
+    tasks = [gate.task(name=name, files=[f"part_{number}.py"], wave="w1") for number, name in enumerate(names)]
+    assert gate.start(document=tasks).code == 0
     ended = [gate.executor(gate.result("failure", task_name=name)) for name in names[:3]]
     assert [ran.code for ran in ended] == [10, 10, 12]
     assert ended[-1].has("Level    3: wave w1 is halted", "Next     phase-gate verify resume --wave w1")
@@ -552,25 +549,20 @@ def _edit(folder: Path, file: str, old: str, new: str) -> None:
         pytest.param(lambda folder: [each.unlink() for each in folder.glob("*.json*")], id="neither"),
     ],
 )
-def test_a_task_whose_state_was_edited_stays_in_the_statistics(gate: Gate, damage: Callable[[Path], object]) -> None:
+def test_a_task_whose_state_was_edited_stops_the_list(gate: Gate, damage: Callable[[Path], object]) -> None:
     others = [gate.task(name=f"Task {number}: Part", files=[f"part_{number}.py"]) for number in (1, 2)]
-    gate.start("--wave", "w1", document=[*others, gate.task()])
+    gate.start(document=[*others, gate.task()])
     gate.executor(gate.result("failure", task_name="Task 1: Part"))
     gate.executor()
     gate.verify()
     gate.review()
     assert gate.call("verify", "status").code == 10
     damage(gate.root / ".phase-gate" / "tasks" / "task-1-part")
-    ran = gate.call("verify", "status")
-    assert ran.code == 11
-    assert ran.has("not trusted  task-1-part: ", "pass rate    50%")
-    stats = gate.json("verify", "status")["gate_stats"]
-    assert (stats["total_tasks"], stats["passed"], stats["not_trusted"]) == (3, 1, ["task-1-part"])
-    assert stats["waves"] == [{"name": "w1", "tasks": 3, "failing": ["task-1-part"], "halted": False}]
     assert gate.call("verify", "status").code == 11
-    assert gate.json("status")["verification"] == stats
-    assert gate.executor(gate.result(task_name="Task 2: Part")).code == 0, "no other task is kept from going on"
-    assert "  not_trusted:\n  - task-1-part\n" in gate.state_file
+    assert gate.executor(gate.result(task_name="Task 2: Part")).code == 11
+    stats = gate.json("status")["verification"]
+    assert (stats["total_tasks"], stats["passed"], stats["not_trusted"]) == (3, 1, ["task-1-part"])
+    assert stats["pass_rate"] == "50%"
 
 
 @pytest.mark.criterion("VG-21")
@@ -637,7 +629,7 @@ def test_what_the_reviewer_is_not_sure_of_is_not_committed(gate: Gate, more: dic
 @pytest.mark.criterion("VG-24")
 @pytest.mark.parametrize("command", ["echo done", "true", "cat planner.py", "pytest test_x.py || true"])
 def test_a_command_that_proves_nothing_is_refused(gate: Gate, command: str) -> None:
-    ran = gate.start(verify=command, shell="||" in command)
+    ran = gate.start(verify=command)
     assert ran.code == 13
     assert not (gate.root / ".phase-gate").exists(), "nothing was taken"
 
@@ -767,40 +759,21 @@ def test_the_reviewer_gets_the_diff_and_the_five_checks(gate: Gate) -> None:
         *("--- a/planner.py", "+++ b/planner.py", "@@ -1,2 +1,2 @@", " def planner_id():", "-    return 0"),
         "+    return 42",
     ]
-    assert (document["diff_left_out"], document["altered_tests"], document["weak_because"]) == ([], [], [])
+    assert (document["diff_left_out"], document["weak_because"]) == ([], [])
     assert len(document["checks"]) == 5
     text = gate.call("verify", "show").out
     assert "\n| +    return 42\n" in text
     assert "- there are no unintended side effects\n" in text
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.criterion("VG-37")
-@pytest.mark.parametrize(
-    "runner", [pytest.param("-m unittest test_planner", id="unittest"), pytest.param("", id="pytest")]
-)
-def test_a_known_test_that_was_emptied_is_flagged_and_shown(gate: Gate, runner: str) -> None:
-    tests = (
-        "import unittest\nfrom planner import planner_id\n\n\nclass TestIt(unittest.TestCase):\n"
-        "    def test_id(self):\n        assert planner_id() == 42\n\n"
-        "    def test_type(self):\n        assert isinstance(planner_id(), int)\n"
-    )
-    gate.project.write({"test_planner.py": tests, ".gitignore": "*.yaml\n__pycache__/\n"})
-    gate.project.commit_all()
-    gate.start(files=["planner.py", "test_planner.py"], verify=python(runner or f"{PYTEST} test_planner.py"))
-    gate.project.write({"planner.py": WRONG, "test_planner.py": tests.replace("planner_id() == 42", "True")})
-    gate.executor()
+def test_a_known_test_that_was_emptied_makes_the_pass_weak(gate: Gate) -> None:
+    repository(gate)
+    begin_pytest(gate)
+    gate.project.write({"planner.py": WRONG, "test_planner.py": TESTS.replace("planner_id() == 42", "True")})
     ran = gate.verify()
-    why = "test_planner.py::TestIt::test_id: it checks nothing any more"
     assert ran.code == 0, ran
-    assert ran.has(f"Weak     {why}")
-    document = gate.json("verify", "show")
-    assert document["altered_tests"] == [
-        {"test": "test_planner.py::TestIt::test_id", "what": "it checks nothing any more"}
-    ]
-    assert "-        assert planner_id() == 42\n+        assert True" in document["diff"]
-    assert gate.call("verify", "show").has("# Tests that were there, and are not what they were", f"- '{why}'")
-    assert gate.call("explain", "--task", TASK).has(f"advisory: {why.replace('id: ', 'id ')} [tests-unchanged]")
+    assert ran.has("Weak     changed since the task was taken: test_planner.py::test_id")
     assert gate.review().has("approved by ann (weak)")
 
 
@@ -920,10 +893,8 @@ def test_a_pytest_that_hides_from_us_proves_nothing(gate: Gate) -> None:
 
 @pytest.mark.criterion("VG-04")
 def test_an_interrupted_verify_run_is_recorded_and_may_be_run_again(gate: Gate) -> None:
-    gate.project.write(
-        {"slow.py": "import os, signal, sys\nos.kill(os.getppid(), signal.SIGTERM)\nimport time\ntime.sleep(30)\n"}
-    )
-    gate.start(verify=python("slow.py"), files=["planner.py", "slow.py"])
+    gate.project.write({"slow.py": "import os, sys, time\nos.kill(int(sys.argv[1]), 15)\ntime.sleep(30)\n"})
+    gate.start(verify=python("slow.py $PPID"), files=["planner.py", "slow.py"])
     gate.executor()
     ran = gate.project.gate("verify", "run", "--task", TASK)
     assert ran.code != 0
@@ -1185,14 +1156,12 @@ def test_a_task_that_has_begun_gets_no_other_text(gate: Gate) -> None:
 
 
 def test_settings_of_the_project_hold_for_its_tasks(gate: Gate) -> None:
-    gate.project.write(
-        {"phase-gate.yaml": "verification:\n  timeouts: {verify: 60}\n  untimed: true\n  state_file: STATE.md\n"}
-    )
+    gate.project.write({"phase-gate.yaml": "verification:\n  timeouts: {verify: 60}\n  untimed: true\n"})
     gate.start()
     gate.wait(9999)
     gate.executor()
     assert gate.verify().has("at most 60 s")
-    assert "Status: REVIEWING" in (gate.root / "STATE.md").read_text(encoding="utf-8")
+    assert "Status: REVIEWING" in gate.state_file
     gate.project.write({"phase-gate.yaml": "verification: {timeouts: {verify: 301}}\n"})
     assert gate.call("verify", "status").has("verification.timeouts.verify can't be 301 s")
 
@@ -1219,12 +1188,11 @@ def test_a_report_on_the_task_tells_its_steps(gate: Gate) -> None:
 
 def test_with_a_key_that_the_tasks_do_not_have_none_of_them_goes_on(gate: Gate) -> None:
     gate.reviewing()
-    assert gate.json("verify", "status")["damaged"] == []  # and remembered by the cache, which no key vouches for
+    gate.call("verify", "status")  # and remembered by the cache, which no key vouches for
     gate.project.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
-    ran = gate.call("verify", "status", "--json")
-    assert (ran.code, ran.document["damaged"]) == (11, [TASK])
     gate.paper("verdict.yaml", gate.verdict())
     for words in (
+        ("verify", "status"),
         ("verify", "status", "--task", TASK),
         ("verify", "status", "--task", "task-3"),
         ("verify", "run"),

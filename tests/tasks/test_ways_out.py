@@ -170,7 +170,7 @@ def test_a_program_that_the_task_makes_is_not_missed_and_fails_where_it_never_ca
         assert gate.executor().code == 0, "it may have been mended outside of the files"
         ran = gate.verify()
         assert ran.code == (10 if number < 3 else 12)
-        assert ran.has("VERIFY_FAILURE: `./check.sh` could not be started: No such file or directory")
+        assert ran.has("VERIFY_FAILURE: `./check.sh` ended with 127")
     assert gate.failures == ["VERIFY_FAILURE"] * 3
     assert ran.has("Next     phase-gate verify resume --reason")
 
@@ -236,7 +236,7 @@ def test_the_steps_of_a_list_are_run_one_by_one(gate: Gate) -> None:
     gate.executor()
     ran = gate.verify()
     assert ran.code == 10
-    assert ran.has("check.py` (step 2 of 3) ended with 1")
+    assert ran.has("ended with 1: FAILED test_planner.py::test_id")
     assert not (gate.root / "last").exists()
     gate.project.write(planner=RIGHT)
     gate.executor()

@@ -12,9 +12,9 @@ from phase_gate.project import Project
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.paths import LIST_LOCK
 from phase_gate.storage.store import now
-from phase_gate.tasks.board import TaskBoard, TaskSession, state_file
+from phase_gate.tasks.board import TaskBoard, TaskSession
 from phase_gate.tasks.overview import Overview
-from phase_gate.tasks.prompts import explain_failure, find_dependency, make_bundle, render_bundle, write_executor_prompt
+from phase_gate.tasks.prompts import find_dependency, make_bundle, render_bundle, tell_failure, write_executor_prompt
 from phase_gate.tasks.result import failures_to_json, gate_result, row_to_json, stats_to_json
 from phase_gate.tasks.rules import MARGIN, asks_person, late, resume_command
 from phase_gate.tasks.show import failure_rows, stats_rows, step_rows, task_rows
@@ -31,20 +31,18 @@ def status(call: Call) -> Done:
     rows = ["there is no task yet"] if not overview.total else [*task_rows(overview.rows), "", *stats_rows(overview)]
     failed = failure_rows(overview.failures)
     rows += ["", *failed] if failed else []
-    rows += [f"{each.task} is not trusted: {each.problem}" for each in overview.untrusted]
-    following, told = _following(overview), render_list(board.project, overview)
+    following, told = _following(overview), tell_list(board.project, overview)
     rows += ["", told] if told else []
     rows += [f"  next: {following}"] if following else []
     document = {
         "tasks": [row_to_json(row) for row in overview.rows],
         "gate_stats": stats_to_json(overview),
         "recent_failures": failures_to_json(overview.failures),
-        "damaged": list(board.damaged),
     }
     return Done(text=show_rows(rows), document=document, code=_code(board))
 
 
-def render_list(project: Project, overview: Overview) -> str:
+def tell_list(project: Project, overview: Overview) -> str:
     """Return a clause about the list's progress: finished, driven right now, or left by a killed drive."""
     lock = project.state_folder / LIST_LOCK
     if os.path.lexists(lock):
@@ -57,16 +55,12 @@ def render_list(project: Project, overview: Overview) -> str:
 def _following(overview: Overview) -> str:
     if not overview.total:
         return "phase-gate verify start --task-file FILE"
-    if overview.untrusted:
-        return f"phase-gate audit --task {overview.untrusted[0].task}"
     return overview.next_command
 
 
 def _code(board: TaskBoard) -> int:
-    """Return the exit code for a summary of all tasks: a summary that omits a task can't be trusted."""
+    """Return the exit code for a summary of all tasks."""
     overview = board.overview
-    if board.damaged:
-        return exit_codes.NOT_TRUSTED
     if any(wave.is_halted for wave in overview.waves) or any(map(asks_person, overview.rows)):
         return exit_codes.CIRCUIT_OPEN
     is_done = overview.total and all(row.status in FINISHED for row in overview.rows)
@@ -83,7 +77,8 @@ def _one(session: TaskSession) -> Done:
     overdue = late(verification, now())
     if overdue:
         rows.append(f"Note     late: {overdue}")
-    result = gate_result(verification, session.output(verification), state_updated=state_file(session.project).exists())
+    is_written = (session.project.state_folder / "STATE.md").exists()
+    result = gate_result(verification, session.output(verification), state_updated=is_written)
     code = exit_codes.OPEN if verification.status in FINISHED else exit_codes.GATE_CLOSED
     if status.escalation.level >= 2 or verification.status is Status.BLOCKED:
         code = exit_codes.CIRCUIT_OPEN
@@ -101,7 +96,7 @@ def show(call: Call) -> Done:
         return Done(text=render_bundle(document), document=document)
     text = write_executor_prompt(session)
     last = verification.last_failure
-    failed = explain_failure(session)
+    failed = tell_failure(session)
     document = {
         "task": session.task,
         "prompt": text,

@@ -10,7 +10,7 @@ from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
-from phase_gate.cli._streams import draw, print_aside, raw_output, read_input
+from phase_gate.cli._streams import draw, raw_output, read_input, say_aside
 from phase_gate.cli.people import ask_for_word
 from phase_gate.errors import UsageError
 from phase_gate.gate.verdict import evaluation_to_json
@@ -48,7 +48,7 @@ def open_board(call: Call) -> TaskBoard:
 
 
 def start(call: Call) -> Done:
-    from phase_gate.tasks.start import StartOptions, begin, choose_specs, take_tasks
+    from phase_gate.tasks.start import begin, take_tasks
 
     given, board = call.arguments, open_board(call)
     if given.task_file is None:
@@ -58,18 +58,15 @@ def start(call: Call) -> Done:
         return answer_status(begin(board.session(task), by=given.by or ""))
     from phase_gate.tasks.task_files import read_task_file
 
-    specs = choose_specs(
-        read_task_file(call.start / given.task_file, given.task_file),
-        file=given.task_file,
-        task=given.task,
-        wave=given.wave,
-    )
-    options = StartOptions(
-        show=print_aside,
-        untimed=given.untimed,
-        file=_path_from_root(call, board.project, given.task_file),
-    )
-    return _answer_taken(take_tasks(board, specs, options))
+    specs = read_task_file(call.start / given.task_file, given.task_file)
+    if given.task:
+        specs = tuple(spec for spec in specs if given.task in (spec.name, spec.slug))
+    if not specs:
+        raise UsageError(
+            f"{given.task_file} has no task {given.task!r}", remedy="leave --task out, or name one of its tasks"
+        )
+    file = _path_from_root(call, board.project, given.task_file)
+    return _answer_taken(take_tasks(board, specs, file=file, untimed=given.untimed, show=say_aside))
 
 
 def next_task(call: Call) -> Done:
@@ -83,12 +80,12 @@ def next_task(call: Call) -> Done:
 
 
 def _hand_out(call: Call, board: TaskBoard, *, by: str) -> Done:
-    from phase_gate.tasks.next_task import Nothing, hand_out
+    from phase_gate.tasks.start import Nothing, hand_out
 
     fault = find_name_fault(by)
     if fault:
         raise UsageError(f"--by={by}: {fault}", remedy="give a name that can be read")
-    found = hand_out(board, by=by, wave=call.arguments.wave, show=print_aside)
+    found = hand_out(board, by=by, show=say_aside)
     if not isinstance(found, Nothing):
         return _answer_taken([(found, False)])
     document = {
@@ -97,7 +94,6 @@ def _hand_out(call: Call, board: TaskBoard, *, by: str) -> Done:
         "reason": found.problem,
         "next_command": found.next_command or None,
         "next_hint": found.next_hint or None,
-        "at_work": found.at_work,
     }
     codes = {"waiting": exit_codes.GATE_CLOSED, "needs-person": exit_codes.CIRCUIT_OPEN}
     return Done(
@@ -134,13 +130,10 @@ def run(call: Call) -> Done:
     board = open_board(call)
     session = board.session(board.named() or board.waiting((Status.VERIFYING,), "its verify command"))
     # With `--json`, standard output is reserved for our own result.
-    display = Display(show=print_aside, tick=_draw_clock, stream=raw_output(aside=call.arguments.json))
-    ran = run_verify(session, display)
-    return answer_step(
-        ran.status,
-        code=None if ran.has_ended else exit_codes.GATE_CLOSED,
-        more={"log": ran.log} if ran.log else None,
-    )
+    display = Display(show=say_aside, tick=_draw_clock, stream=raw_output(aside=call.arguments.json))
+    status, log = run_verify(session, display, timeout=call.arguments.timeout)
+    code = exit_codes.GATE_CLOSED if status.verification.status is Status.VERIFYING else None
+    return answer_step(status, code=code, more={"log": log} if log else None)
 
 
 def _draw_clock(seconds: float, limit: float) -> None:

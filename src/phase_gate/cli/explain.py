@@ -53,7 +53,6 @@ FINDINGS: Mapping[str, str] = {
 #: Remarks about a verify task's command and its description of done.
 OPINIONS: Mapping[str, str] = {
     "needs-script": "The command has several parts: put them into a script, so that one exit code covers all.",
-    "needs-shell": "The command has signs that only a shell understands, and none runs it.",
     "not-readable": "The command can't be read as you would type it.",
     "proves-nothing": "The command succeeds whatever was done.",
     "runs-no-test": "The command lists tests, and runs none.",
@@ -130,9 +129,10 @@ def _phase_rows(task: Task, phase: Phase) -> Iterator[str]:
     if workflow.pipeline is None:
         return
     from phase_gate.tasks.requirements import needs_of
-    from phase_gate.tasks.work import Pipeline
+    from phase_gate.tasks.work import Pipeline, find_pipeline
 
-    yield from (f"  {name + ':':7} {text}" for name, text in needs_of(workflow, phase, Pipeline()))
+    current = find_pipeline(task.state) if task.state.phase == phase.name else None
+    yield from (f"  {name + ':':7} {text}" for name, text in needs_of(workflow, phase, current or Pipeline()))
     if phase.on_failure:
         yield f"  fails to {phase.on_failure}"
 

@@ -53,9 +53,7 @@ def check(call: Call) -> Done:
     phase = state.phase or "no phase"
     forced = " (forced)" if state.forced else ""
     word = "open" if standing.is_open else "closed"
-    rows = [f"{phase}: {word}{forced}: {standing.verdict}"]
-    if not (call.arguments.gate1 and standing.is_open):  # else all is there that was asked for
-        rows.append(f"  next: {standing.next_step}")
+    rows = [f"{phase}: {word}{forced}: {standing.verdict}", f"  next: {standing.next_step}"]
     if notes := _note_proof(task):
         document["notes"] = notes
         rows[1:1] = [f"  note: {note}" for note in notes]
@@ -74,9 +72,9 @@ def _note_proof(task: Task) -> list[str]:
     unseen = [finding.detail for finding in findings if finding.slug == "red-was-seen"]
     if unseen or state.proof is None or not state.proof.problem:
         return unseen
-    from phase_gate.gate.measuring import describe_missing_proof
+    from phase_gate.gate.measuring import say_no_proof
 
-    return [describe_missing_proof(state.proof.problem)]
+    return [say_no_proof(state.proof.problem)]
 
 
 # --- the status of the task
@@ -209,9 +207,9 @@ def _rows(task: Task, standing: CurrentStatus, found: _Found, *, is_long: bool) 
         yield "signal", found.signal
     verdict, following = standing.verdict, standing.next_step
     if found.tasks is not None:
-        from phase_gate.cli._verify_show import render_list
+        from phase_gate.cli._verify_show import tell_list
 
-        told = render_list(project, found.tasks)
+        told = tell_list(project, found.tasks)
         yield "tasks", f"{found.tasks.summary}; {told}" if told else found.tasks.summary
         if state.phase is None:  # there is only the list
             verdict, following = told or "no cycle has begun, and verify tasks are left", found.tasks.next_command
@@ -259,7 +257,7 @@ def _draw(task: Task, standing: CurrentStatus) -> tuple[list[str], dict[str, Any
     verdict = state.evaluation
     is_closed = verdict is not None and verdict.subject.phase == state.phase and not verdict.gate_1.is_open
     route = route_to_json(state, workflow, blocked=standing.is_halted or is_closed)
-    is_straight = not route["turns"] and all(row["mark"] not in ("again", "aside") for row in route["phases"])
+    is_straight = all(row["mark"] not in ("again", "aside") for row in route["phases"])
     if len(workflow.phases) <= _FEW and is_straight:
         return None
     recoveries = workflow.parameters.get("max_recoveries") if any(each.recovers for each in workflow.phases) else None

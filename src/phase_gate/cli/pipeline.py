@@ -20,7 +20,6 @@ from phase_gate.tasks.pipeline_steps import (
     make_request,
     reject_request,
     require_pipeline,
-    restart_cycle,
     resume_with_guidance,
     show_votes,
     start_recovery,
@@ -72,7 +71,7 @@ def request(call: Call) -> Done:
     match given.action:
         case "new":
             made = make_request(task, kind=given.type, title=given.title or "", by=call.by(), blocking=given.blocking)
-            return _answer(made, *_describe_proposed(made, task.rules))
+            return _answer(made, *_tell_proposed(made, task.rules))
         case "approve":
             made, is_entered = approve_request(task, given.id, by=call.by(), reason=given.reason)
             where = f"back in {made.target}" if is_entered else f"{made.target}, where it leads, is still to come"
@@ -88,7 +87,7 @@ def _answer(made: Request, *rows: str) -> Done:
     return Done(text=show_rows(rows), document=as_dict(made))
 
 
-def _describe_proposed(made: Request, workflow: Workflow) -> tuple[str, str]:
+def _tell_proposed(made: Request, workflow: Workflow) -> tuple[str, str]:
     routing = " or ".join(phase.name for phase in workflow.phases if phase.routes)
     waits = f"it leads to {made.target} when {routing} exits" if routing else "it waits for a decision"
     held = "; until then every gate is closed" if made.blocking else ""
@@ -117,20 +116,18 @@ def recover(call: Call) -> Done:
         return _start(call, task)
     if call.arguments.action == "resume":
         return _resume(call, task)
-    if call.arguments.action == "restart":
-        return _restart(call, task)
     state, workflow = task.state, task.rules
     if state.is_stuck:
-        return _stuck(state, pipeline, workflow)
+        return _stuck(call, state, pipeline, workflow)
     phase = workflow.phase(state.phase or "")
     if phase is None or not phase.recovers:
         return _none_going_on(state, pipeline, workflow)
     return _going_on(task, pipeline, phase)
 
 
-def _stuck(state: State, pipeline: Pipeline, workflow: Workflow) -> Done:
+def _stuck(call: Call, state: State, pipeline: Pipeline, workflow: Workflow) -> Done:
     report = stuck_to_json(state.stuck, pipeline, workflow)
-    text = render_sections(f"Stuck: {state.stuck}", stuck_sections(report))
+    text = render_sections(f"Stuck: {state.stuck}", stuck_sections(report), markdown=call.arguments.markdown)
     return Done(text=text, document={"stuck": report}, code=exit_codes.CIRCUIT_OPEN)
 
 
@@ -187,9 +184,3 @@ def _resume(call: Call, task: Task) -> Done:
     phase = resumed.rules.phase(resumed.state.phase or "")
     assert phase is not None, "it was entered just now"
     return answer_entry(describe_entry(resumed, phase))
-
-
-def _restart(call: Call, task: Task) -> Done:
-    state = restart_cycle(task, call.person())
-    rows = (f"cycle {state.cycle} begins in {state.phase}", f"  next: {look_command(state.task)}")
-    return Done(text=show_rows(rows), document={"cycle": state.cycle, "phase": state.phase})

@@ -9,7 +9,7 @@ from phase_gate.decisions.signalling import read_waiting
 from phase_gate.errors import NotAllowedError, PhaseOrderError
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.judging import evaluate_without_run
-from phase_gate.gate.order import Entry, How, entry_events, next_phase, stuck_error, what_is_missing, what_to_do
+from phase_gate.gate.order import Entry, How, entry_events, stuck_error, way_on, what_is_missing, what_to_do
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.stores.shared import again_if_moved
@@ -21,19 +21,14 @@ from phase_gate.workflow.names import DONE
 
 
 class EnteredPhase(Value):
-    """A phase that was entered, or whose template files were requested."""
+    """A phase that was entered."""
 
     task: Task
     phase: Phase
-    #: False if the task was in it before.
-    is_new: bool
     #: The requirements of a pipeline phase, by name.
     needs: tuple[tuple[str, str], ...] = ()
-    #: The template files that were written (None if not requested), and those that existed.
-    written: tuple[str, ...] | None = None
-    kept: tuple[str, ...] = ()
     #: The files of a pipeline's constitution, if a cycle began.
-    constitution: tuple[str, ...]
+    constitution: tuple[str, ...] = ()
 
 
 class JudgedPhase(Value):
@@ -42,27 +37,17 @@ class JudgedPhase(Value):
 
 
 @again_if_moved
-def advance(task: Task, *, template: bool, show: Callable[[str], None]) -> EnteredPhase | JudgedPhase:
+def advance(task: Task, *, show: Callable[[str], None]) -> EnteredPhase | JudgedPhase:
     """Enter the next phase, or evaluate the current one.
 
-    :param template: also write templates of the required files that are missing.
     :param show: reports progress while a command of the project runs.
     """
     project, store = task.project, task.store
     if task.state.phase in (None, DONE):
-        begun = _begin_pipeline(task, template=template)
+        begun = _begin_pipeline(task)
         if begun is not None:
             return begun
-    if template and not task.state.is_pipeline:
-        raise NotAllowedError(
-            "only a pipeline has files to fill in", remedy="write workflow: pipeline in the settings, then try again"
-        )
     task.require_begun()
-    if template and not task.state.exited:
-        present = task.rules.phase(task.state.phase or "")
-        if present is None:
-            raise stuck_error(task.state)
-        return describe_entry(task, present, template=True, is_new=False)
     if task.state.is_pipeline:
         from phase_gate.tasks.evidence import write_snapshot
 
@@ -84,7 +69,7 @@ def advance(task: Task, *, template: bool, show: Callable[[str], None]) -> Enter
         phase = workflow.phase(state.phase)
         assert phase is not None, "a task is in a phase of its own rules"
         if state.exited:
-            name, how = next_phase(state, workflow, phase)
+            name, how = way_on(state, workflow, phase)
             following = workflow.phase(name)
             assert following is not None, "a phase that is left for DONE ends the cycle"
             change.record(
@@ -99,7 +84,7 @@ def advance(task: Task, *, template: bool, show: Callable[[str], None]) -> Enter
                     ),
                 )
             )
-            return describe_entry(task.after(change), following, template=template)
+            return describe_entry(task.after(change), following)
         if phase.tests != "none":
             raise PhaseOrderError(
                 f"{phase.name} has not exited ({what_is_missing(state)})", remedy=what_to_do(state, phase)
@@ -114,7 +99,7 @@ def advance(task: Task, *, template: bool, show: Callable[[str], None]) -> Enter
     return JudgedPhase(evaluation=evaluation, is_stuck=change.state.is_stuck)
 
 
-def _begin_pipeline(task: Task, *, template: bool) -> EnteredPhase | None:
+def _begin_pipeline(task: Task) -> EnteredPhase | None:
     """Begin a cycle of a pipeline whose first phase needs no run; None for other workflows."""
     workflow = task.project.workflow()
     if workflow.pipeline is None or workflow.first.tests != "none":
@@ -123,20 +108,14 @@ def _begin_pipeline(task: Task, *, template: bool) -> EnteredPhase | None:
 
     begun = begin_cycle(task, workflow)
     recorded = tuple(pipeline_of(begun.state).constitution)
-    return describe_entry(begun, workflow.first, template=template, constitution=recorded)
+    return replace(describe_entry(begun, workflow.first), constitution=recorded)
 
 
-def describe_entry(
-    task: Task, phase: Phase, *, template: bool = False, is_new: bool = True, constitution: tuple[str, ...] = ()
-) -> EnteredPhase:
-    """Describe the phase that the task is in, and write its templates if requested."""
-    entered = EnteredPhase(task=task, phase=phase, is_new=is_new, constitution=constitution)
+def describe_entry(task: Task, phase: Phase) -> EnteredPhase:
+    """Describe the phase that the task is in."""
+    entered = EnteredPhase(task=task, phase=phase)
     if not task.state.is_pipeline:
         return entered
-    from phase_gate.tasks.requirements import needs_in, write_skeletons
+    from phase_gate.tasks.requirements import needs_in
 
-    entered = replace(entered, needs=tuple(needs_in(task, phase)))  # before anything is written
-    if not template:
-        return entered
-    written, kept = write_skeletons(task, phase)
-    return replace(entered, written=tuple(written), kept=tuple(kept))
+    return replace(entered, needs=tuple(needs_in(task, phase)))

@@ -161,7 +161,7 @@ def _enter_phase(session: Session, task: Task) -> Task:
             return task  # its first run begins it
     elif state.is_stuck or not state.exited:
         return task
-    advance(task, template=False, show=session.note)
+    advance(task, show=session.note)
     return session.task()
 
 

@@ -31,7 +31,6 @@ from phase_gate.tasks.artifacts import read_artifact
 from phase_gate.tasks.evidence import write_snapshot
 from phase_gate.tasks.handins import parse_vote
 from phase_gate.tasks.pipeline_steps import VoteStanding, cast_votes, show_votes, start_recovery
-from phase_gate.tasks.requirements import write_skeletons
 from phase_gate.tasks.routing import rules_of
 from phase_gate.tasks.work import find_pipeline
 from phase_gate.values import replace
@@ -88,10 +87,6 @@ class Turn:
         task.store.make_folder()
         make_folder(REAL, task.store.drive_folder)
         answer, prompt = make_answer(session, self.folder, "signal"), self._file("agent.md")
-        if find_pipeline(task.state) is not None and task.state.phase == self.phase.name:
-            written, _ = write_skeletons(task, self.phase, votes=False)
-            if written:
-                session.note(f"to be filled in: {', '.join(written)}")
         # Not every iteration has a log: nothing may have changed, or the client was busy.
         log = max(self.folder.glob("*.tests.log"), default=None)
         text = write_prompt(
@@ -116,7 +111,7 @@ class Turn:
         )
 
     def judge(self, played: Played) -> None:
-        """Take the agent's answer, run the tests, and evaluate_output its claim."""
+        """Take the agent's answer, run the tests, and weigh its claim."""
         session = self.session
         self.played, self._waited = played, played.waited
         self.spent += played.seconds + played.waited
@@ -316,7 +311,7 @@ class Turn:
             else:
                 self._run_suite(phase)
         if phase.tests == "none" and not has_answer and not session.is_cut_off():
-            advance(self.task, template=False, show=session.note)
+            advance(self.task, show=session.note)
             self.task = session.task()
 
     def _run_suite(self, phase: Phase) -> None:

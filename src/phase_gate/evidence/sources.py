@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 from typing import Any
 
@@ -20,7 +21,7 @@ class SourcesProvider(Provider):
     def remember(self, context: EvidenceContext) -> Any:
         if not context.configuration.quality.enabled or not has_ruff():
             return None
-        return take_sources(context)
+        return {path: content_id(data) for path, data in read_files(context, list_sources(context)).items()}
 
 
 PROVIDER = SourcesProvider()
@@ -45,12 +46,6 @@ def list_sources(context: EvidenceContext) -> list[str]:
     return context.list_files(is_source)
 
 
-def take_sources(context: EvidenceContext) -> dict[str, str]:
-    """Return path -> content id of these files."""
-    files = context.files()
-    return {path: files[path] for path in list_sources(context) if path in files}
-
-
 def read_files(context: EvidenceContext, paths: list[str]) -> dict[str, bytes]:
     """Return path -> content, without files that can't be read, for example because they were deleted."""
     found: dict[str, bytes] = {}
@@ -60,3 +55,7 @@ def read_files(context: EvidenceContext, paths: list[str]) -> dict[str, bytes]:
         except OSError:
             continue
     return found
+
+
+def content_id(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Collection, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, TypeVar
 
 from phase_gate.codec import spell_out
@@ -20,12 +19,12 @@ from phase_gate.gate.state import Event, State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.identities import author_of, same_name
 from phase_gate.project import Look, Project
-from phase_gate.storage.files import REAL, make_folder, write_atomically
+from phase_gate.storage.files import REAL, write_atomically
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.paths import folder_id, make_state_folder
-from phase_gate.storage.root import place_below, refuse_links
+from phase_gate.storage.root import refuse_links
 from phase_gate.storage.store import TaskStore, Transaction
-from phase_gate.storage.tree.fingerprint import Tree, changed_paths
+from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.task import Task, take_listed_tree
 from phase_gate.tasks.changes import TaskChanges, find_changes
 from phase_gate.tasks.handins import ExecutorResult, Verdict
@@ -94,29 +93,25 @@ class TaskBoard:
         """
         self.project, self.wanted, self._owner = project, wanted, owner
         refuse_links(project.own_folders)
-        if project.configuration.verification.state_file is not None:
-            state_file(project)  # refused before a step, not after it
         self._overview: Overview | None = None
         self._look: Look | None = None
         self._sessions: dict[str, TaskSession] = {}
 
     @property
     def overview(self) -> Overview:
+        """All tasks. Raises StateError if one of them can't be trusted: it may be the one that a command is for."""
         if self._overview is None:
             if self._look is None:
                 self._look = self.project.read_tasks(self._owner)
             self._overview = load_overview(self.project.state_folder, self._read_task, tuple(self._look.refused))
+        for task in self._overview.damaged:
+            self._read_task(task)
         return self._overview
 
     @functools.cached_property
     def place(self) -> str:
         """The name of this work tree among those that share the tasks; empty if tasks are not shared."""
         return "" if self.project.shared_store() is None else folder_id(self.project.state_folder)
-
-    @property
-    def damaged(self) -> tuple[str, ...]:
-        """The tasks that can't be trusted."""
-        return tuple(each.task for each in self.overview.untrusted)
 
     def store(self, task: str) -> TaskStore:
         return replace(self.project, task=task).store(self._owner)
@@ -145,7 +140,6 @@ class TaskBoard:
         begin = [task for task in tasks if task.startswith(f"{slug}-")]
         if len(begin) == 1:
             return begin[0]
-        self._report_damage(task for task in self.damaged if task in (slug, given) or task.startswith(f"{slug}-"))
         shown = repr(given if len(given) <= 30 else f"{given[:27]}...")
         problem = f"{shown} is not a verify task" if not begin else f"{shown} matches more than one task"
         known = ", ".join((begin or tasks)[:10])
@@ -165,7 +159,6 @@ class TaskBoard:
         if not found and len(unfinished) == 1:
             return unfinished[0]  # the step itself reports why it is not allowed
         if not found:
-            self._report_damage(self.damaged)
             remedy = "phase-gate verify status" if self.overview.rows else "phase-gate verify start --task-file FILE"
             raise NotAllowedError(f"no task waits for {what}", remedy=remedy)
         raise UsageError(
@@ -199,11 +192,6 @@ class TaskBoard:
         by = author_of(attachment.name, signed=signed, given=attachment.by) or attachment.user
         return session, result, by
 
-    def _report_damage(self, tasks: Iterable[str]) -> None:
-        """Raise the error of the first of these damaged tasks: the command may be for it."""
-        for task in tasks:
-            self.store(task).read()
-
     def refuse_halted(self, wave: str) -> None:
         """Refuse to continue in a wave that is halted. Raises NotAllowedError."""
         why = self.overview.halted(wave)
@@ -225,17 +213,8 @@ class TaskBoard:
         self.forget()
         with contextlib.suppress(StorageError):  # the ledger has everything anyway
             make_state_folder(self.project.state_folder)
-            path = state_file(self.project)
-            make_folder(REAL, path.parent)
-            write_atomically(REAL, path, render_state(self.overview).encode("utf-8", "replace"), durable=False)
-
-
-def state_file(project: Project) -> Path:
-    """Return the path of STATE.md. Raises ConfigurationError if it is outside the project."""
-    named = project.configuration.verification.state_file
-    if named is None:
-        return project.state_folder / "STATE.md"
-    return place_below(project.root, named, setting="verification.state_file")
+            text = render_state(self.overview).encode("utf-8", "replace")
+            write_atomically(REAL, self.project.state_folder / "STATE.md", text, durable=False)
 
 
 class TaskSession:
@@ -291,7 +270,8 @@ class TaskSession:
         if not verification.files:
             return []
         before = self.store.objects.load(verification.files)
-        return list(changed_paths(before, self.tree(verification.spec).files))
+        found = describe_difference(before, self.tree(verification.spec).files)
+        return sorted((*found.added, *found.removed, *found.changed))
 
     def output(self, verification: Verification) -> str:
         """Return the output of the verify command, as far as it is stored."""
@@ -405,12 +385,11 @@ class Step:
         step: int = 0,
         lines: tuple[str, ...] = (),
         counts: bool = True,
-        check: Check | None = None,
+        exit_code: int | None = None,
     ) -> None:
         """Record that the attempt failed, with the current files.
 
         :param step: the step that failed; 0 for the current one.
-        :param check: the run of the verify command that failed.
         """
         failure = {
             "type": str(kind),
@@ -419,8 +398,7 @@ class Step:
             "lines": [line[:300] for line in lines],
             "tree": self.tree.digest,
             "counts": counts,
-            "exit_code": None if check is None else check.exit_code,
-            "started": check is None or check.how != "not-started",
+            "exit_code": exit_code,
         }
         self.record("attempt-failed", failure=failure, files=self.session.store.keep("files", dict(self.tree.files)))
 

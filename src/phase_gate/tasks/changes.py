@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.git import changes_since
 from phase_gate.storage.tree.fingerprint import Tree, compile_globs, list_matcher
-from phase_gate.storage.tree.git_command import read_blobs, try_git
+from phase_gate.storage.tree.git_command import try_git
 from phase_gate.tasks.work import Status, Verification
 from phase_gate.values import Value
 from phase_gate.visible import count, cut, name_first
@@ -72,7 +72,7 @@ def find_changes(
     """
     net, head = _changed(context, tree, before)
     is_listed = list_matcher(verification.spec.files)
-    not_work = {*verification.attachments, context.configuration.verification.state_file}
+    not_work = set(verification.attachments)
     owner_of = functools.cache(lambda: _owners(others(), verification.spec.slug))
     theirs: dict[str, str] = {}
 
@@ -195,15 +195,12 @@ class Diff(Value):
     left_out: tuple[str, ...] = ()
 
 
-def read_diff(root: Path, memory: Mapping[str, Any], paths: Iterable[str], first: Collection[str] = ()) -> Diff:
-    """Return the diff of these files against the commit that the task was taken on.
-
-    :param first: files to show first, so that other files do not use up the limit.
-    """
+def read_diff(root: Path, memory: Mapping[str, Any], paths: Iterable[str]) -> Diff:
+    """Return the diff of these files against the commit that the task was taken on."""
     base = (memory["git"] or {}).get("head") or ""
     lines: list[str] = []
     left_out: list[str] = []
-    for path in sorted(paths, key=lambda path: (path not in first, path)):
+    for path in sorted(paths):
         rows, room = _diff_file(root, base, path), min(FILE_LINES, ALL_LINES - len(lines))
         lines += [cut(row, WIDTH) for row in rows[:room]]
         if len(rows) > room:
@@ -222,13 +219,6 @@ def _diff_file(root: Path, base: str, path: str) -> list[str]:
     # New, and not added yet: git shows no diff.
     text = read_text(root / path)
     return [] if text is None else ["--- /dev/null", f"+++ b/{path}", *(f"+{row}" for row in text.splitlines())]
-
-
-def read_texts(root: Path, memory: Mapping[str, Any], paths: Iterable[str]) -> dict[str, tuple[str, str | None]]:
-    """Return the texts of files in the commit that the task was taken on, and now; None if a file was deleted."""
-    base = (memory["git"] or {}).get("head") or ""
-    found = read_blobs(root, base, paths) if base else {}
-    return {path: (text.decode("utf-8", "replace"), read_text(root / path)) for path, text in found.items()}
 
 
 def read_text(path: Path) -> str | None:

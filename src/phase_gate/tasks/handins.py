@@ -62,14 +62,10 @@ class Verdict(Value):
     recommendation: Recommendation
     task_name: str = ""
     concerns: tuple[str, ...] = ()
-    #: Concerns that have to be resolved before it can pass.
-    blockers: tuple[str, ...] = ()
     feedback: str = field(default="", blank=True)
     #: Who reviewed it.
     by: str = field(default="", blank=True, name=True)
-    #: Its subject, if named: an attempt, a tree, a verify run.
-    attempt: int | None = field(default=None, minimum=1)
-    tree: str = field(default="", blank=True)
+    #: The verify run that it is about, if named.
     evidence: str = field(default="", blank=True)
 
     @property
@@ -146,7 +142,7 @@ def read_verdict(text: str | bytes, name: str) -> Verdict:
         if verdict.recommendation == "commit":
             problem = "the verdict is REJECTED, but recommends the commit"
             reader.stop(find(node, "recommendation"), problem, "write retry or manual_review, or verdict: APPROVED")
-        if not (verdict.feedback or verdict.concerns or verdict.blockers):
+        if not (verdict.feedback or verdict.concerns):
             remedy = "describe in `feedback:` or `concerns:` what to change"
             reader.stop(find(node, "feedback"), "REJECTED without a reason", remedy)
     return verdict

@@ -1,7 +1,6 @@
-"""Find problems of a verify command from its text, and split it into the steps to run.
+"""Find problems of a verify task from its text: a command that proves nothing, vague criteria.
 
-Pure. A verify command is one command, or an `&&` list whose steps run one after the other, without a shell. Everything
-else belongs in a script that a reviewer can read.
+Pure. A verify command is one command, or an `&&` list. Everything else belongs in a script that a reviewer can read.
 """
 
 from __future__ import annotations
@@ -12,32 +11,26 @@ import shlex
 from itertools import dropwhile
 from pathlib import PurePath
 
+from phase_gate.errors import NotAllowedError
 from phase_gate.tasks.work import TaskSpec
-from phase_gate.values import Value
 from phase_gate.visible import cut
 
 #: Characters: a longer command belongs in a script.
 MAX_LENGTH = 10_000
+_SCRIPT = "put it into a script that the task's reviewer can read, and run that: sh check.sh"
+_SPECIFIC = "write a verify command that fails as long as the task is not done, like pytest tests/test_it.py"
 
 
-#: Problems that are only flagged. All others make the task invalid.
-FLAGGED = frozenset({"too-broad", "vague-done"})
+def lint_task(spec: TaskSpec) -> tuple[str, ...]:
+    """Return the flags of a task. Raises NotAllowedError for a verify command that proves nothing."""
+    try:
+        flags = (lint_command(spec.verify), lint_done(spec.done))
+    except NotAllowedError as error:
+        raise NotAllowedError(f"{spec.name}: {error.problem}", remedy=error.remedy) from None
+    return tuple(filter(None, flags))
 
 
-class Opinion(Value, kw_only=False):
-    """A problem of a task's description."""
-
-    slug: str
-    text: str
-    #: What to do, if the text does not make it clear.
-    remedy: str = ""
-
-    @property
-    def is_refused(self) -> bool:
-        return self.slug not in FLAGGED
-
-
-# --- reading
+# --- the words of a command
 
 
 #: Quoted text, in which signs have no special meaning.
@@ -48,30 +41,22 @@ _SIGN = re.compile(r"\|\|?|[;&<>()`\n]|\$\(|(?<!\S)#")
 _KEYWORD_TEXT = "{ [[ case eval exec exit for function if return select trap until while"
 _KEYWORDS = frozenset(_KEYWORD_TEXT.split())
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
-_SCRIPT = "put it into a script that the task's reviewer can read, and run that: sh check.sh"
+#: Before the words of a command: a negation, or a variable.
+_PREFIX = re.compile(r"!|[A-Za-z_]\w*\+?=.*", re.DOTALL)
 
 
-class CommandTextError(Exception):
-    """Why a text is not a command or `&&` list that can be run."""
-
-    def __init__(self, opinion: Opinion) -> None:
-        super().__init__(opinion.text)
-        self.opinion = opinion
-
-
-def read_commands(text: str) -> list[list[str]]:
-    """Return the commands of an `&&` list, each as its words. Raises CommandTextError."""
+def read_commands(text: str) -> dict[str, list[str]]:
+    """Return the commands of an `&&` list, each with its words. Raises NotAllowedError for any other text."""
     if len(text) > MAX_LENGTH:
         raise _unreadable(f"it has more than {MAX_LENGTH} characters")
-    text = text.strip()
     # As long as the text, so that positions are the same in both.
     masked = _QUOTED.sub(_mask, text)
     ends = [found.span() for found in re.finditer("&&", masked)]
-    commands = []
+    commands = {}
     for start, end in zip((0, *(end for _, end in ends)), (*(start for start, _ in ends), len(text)), strict=True):
         if (sign := _SIGN.search(masked, start, end)) is not None:
             raise _needs_script("a line end" if sign.group() == "\n" else sign.group())
-        commands.append(_read_words(text[start:end]))
+        commands[text[start:end].strip()] = _read_words(text[start:end])
     return commands
 
 
@@ -82,6 +67,7 @@ def _mask(found: re.Match[str]) -> str:
 
 
 def _read_words(text: str) -> list[str]:
+    """Return the words of a command, without negation and variables."""
     try:
         words = shlex.split(text)
     except ValueError:
@@ -92,32 +78,27 @@ def _read_words(text: str) -> list[str]:
         raise _needs_script(words[0])
     if PurePath(words[0]).name in _SHELLS and any(re.fullmatch("-[a-z]*c", word) for word in words):
         raise _needs_script("sh -c")
-    return words
+    return list(dropwhile(_PREFIX.fullmatch, words))
 
 
-def _unreadable(problem: str) -> CommandTextError:
-    return CommandTextError(Opinion("not-readable", f"{problem}: write it as you would type it"))
+def _unreadable(problem: str) -> NotAllowedError:
+    return NotAllowedError(f"{problem} (not-readable)", remedy="write the command as you would type it")
 
 
-def _needs_script(sign: str) -> CommandTextError:
-    text = f"{sign!r} is more than one command or an && list, and a failure could get lost in it"
-    return CommandTextError(Opinion("needs-script", text, _SCRIPT))
+def _needs_script(sign: str) -> NotAllowedError:
+    problem = f"{sign!r} is more than one command or an && list, and a failure could get lost in it (needs-script)"
+    return NotAllowedError(problem, remedy=_SCRIPT)
 
 
-def steps_of(spec: TaskSpec) -> tuple[str, ...]:
-    """Return the commands to run, one after the other. If the task asks for a shell, the shell gets all of the text."""
-    commands = [] if spec.shell else read_commands(spec.verify)
-    return (spec.verify,) if len(commands) < 2 else tuple(shlex.join(words) for words in commands)
-
-
-def pytest_arguments(spec: TaskSpec) -> list[str] | None:
-    """Return the words of the only step that runs pytest; None if there is none, or more than one."""
-    found = [words for words in ([] if spec.shell else read_commands(spec.verify)) if _is_pytest(words)]
-    return found[0] if len(found) == 1 else None
+def pytest_command(text: str) -> str:
+    """Return the only command of the list that runs pytest; empty if there is none, or if `cd` comes before it."""
+    commands = read_commands(text)
+    found = [each for each, words in commands.items() if _is_pytest(words)]
+    return found[0] if len(found) == 1 and not any(words[:1] == ["cd"] for words in commands.values()) else ""
 
 
 def _is_pytest(words: list[str]) -> bool:
-    name = PurePath(words[0].replace("\\", "/")).name
+    name = PurePath(words[0].replace("\\", "/")).name if words else ""
     if name in ("pytest", "py.test", "pytest.exe"):
         return True
     return re.match("(?i)(?:python|pypy)[0-9.]*(?:[.]exe)?$", name) is not None and words[1:3] == ["-m", "pytest"]
@@ -133,11 +114,9 @@ _IDLE_TEXT = """
     cd export unset set mkdir touch cp mv rm ln chmod chown
     git-status git-log git-show git-branch git-add git-commit git-fetch git-pull git-push git-stash git-tag git-blame"""
 _IDLE = frozenset(_IDLE_TEXT.split())
-#: The beginning of a command that only a shell understands, and prefixes of a command.
-_FOR_A_SHELL = re.compile(r"!|\.|alias|cd|export|popd|pushd|set|source|unset|[A-Za-z_]\w*\+?=.*", re.DOTALL)
-_PREFIX = re.compile(r"!|[A-Za-z_]\w*\+?=.*", re.DOTALL)
-#: Options with which a runner runs no test.
+#: Options with which a runner runs no test, and options that choose the task of a run.
 _LISTS = frozenset({"--co", "--collect-only", "--collectonly", "--listTests", "--list-tests", "--no-run"})
+_OURS = frozenset({"--phase", "--phase-task", "--phase-dir"})
 #: A runner without a selection of tests.
 _EVERYTHING = re.compile(
     r"(?:(?:uv|poetry|pdm|hatch) run |npx |bundle exec )?(?:\S*python\S* -m )?(?:\S*/)?"
@@ -148,32 +127,24 @@ _EVERYTHING = re.compile(
 )
 
 
-def lint_command(spec: TaskSpec) -> tuple[Opinion, ...]:
-    """Return the problems of the verify command, those that make it invalid first."""
-    try:
-        commands = read_commands(spec.verify)
-    except CommandTextError as error:
-        return (error.opinion,)
-    found: list[Opinion] = []
-    sign = next((words[0] for words in commands if _FOR_A_SHELL.fullmatch(words[0])), "")
-    if sign and not spec.shell:
-        ways = f'{_SCRIPT}; or let a shell run it: shell: true in YAML, <verify shell="true"> in XML'
-        found.append(
-            Opinion("needs-shell", f"{_one_line(sign)!r} needs a shell, but the command runs without one", ways)
-        )
-    programs = [list(dropwhile(_PREFIX.fullmatch, words)) for words in commands]
-    checks = [words for words in programs if words and not _is_idle(words)]
-    listing = next((word for words in checks for word in words if word in _LISTS), "")
+def lint_command(text: str) -> str:
+    """Return why a verify command is flagged; empty if it is not. Raises NotAllowedError if it proves nothing."""
+    commands = read_commands(text)
+    checks = [words for words in commands.values() if words and not _is_idle(words)]
+    words = {word for words in checks for word in words}
     if not checks:
-        name = _one_line(" ".join(commands[-1]))
-        text = f"`{name}` exits with 0 whatever the code does: name a test to run"
-        found.append(Opinion("proves-nothing", text))
-    elif listing:
-        found.append(Opinion("runs-no-test", f"with `{listing}` no test runs: leave it out"))
-    elif len(checks) == 1 and _EVERYTHING.fullmatch(" ".join(checks[0])):
-        text = f"`{_one_line(spec.verify)}` runs all tests: name those of this task"
-        found.append(Opinion("too-broad", text))
-    return tuple(found)
+        name = _one_line(list(commands)[-1])
+        problem = f"`{name}` exits with 0 whatever the code does: name a test to run (proves-nothing)"
+        raise NotAllowedError(problem, remedy=_SPECIFIC)
+    if listing := words & _LISTS:
+        raise NotAllowedError(f"with `{min(listing)}` no test runs: leave it out (runs-no-test)", remedy=_SPECIFIC)
+    if _OURS.intersection(word.partition("=")[0] for word in words):
+        raise NotAllowedError(
+            "the verify command chooses a phase, so its run would be recorded for another task",
+            remedy="leave --phase out: a run of pytest is recorded for this task automatically",
+        )
+    is_broad = len(checks) == 1 and _EVERYTHING.fullmatch(" ".join(checks[0]))
+    return f"`{_one_line(text)}` runs all tests: name those of this task (too-broad)" if is_broad else ""
 
 
 def _is_idle(words: list[str]) -> bool:
@@ -193,13 +164,12 @@ _EMPTY_TEXT = """
 _EMPTY = frozenset(_EMPTY_TEXT.split())
 
 
-def lint_done(spec: TaskSpec) -> tuple[Opinion, ...]:
-    """Return a problem if the done-criteria are vague: fewer than two of their words name something."""
-    done = spec.done[:MAX_LENGTH]
-    if _NAMES.search(done) or len({word for word in _WORD.findall(done.lower()) if word not in _EMPTY}) > 1:
-        return ()
-    text = f"{_one_line(spec.done)!r} can't be checked: describe what exists, or how many tests pass"
-    return (Opinion("vague-done", text),)
+def lint_done(done: str) -> str:
+    """Return why the done-criteria are vague: fewer than two of their words name something; empty if they are not."""
+    words = set(_WORD.findall(done[:MAX_LENGTH].lower())) - _EMPTY
+    if _NAMES.search(done[:MAX_LENGTH]) or len(words) > 1:
+        return ""
+    return f"{_one_line(done)!r} can't be checked: describe what exists, or how many tests pass (vague-done)"
 
 
 def _one_line(text: str) -> str:

@@ -24,19 +24,10 @@ RECENT = 10
 _WAITING = (Status.FAILED, Status.REJECTED)
 
 
-class Untrusted(Value):
-    """A task whose state can't be read or was tampered with. Its own status does not count."""
-
-    task: str
-    problem: str
-    #: Its wave when it could still be read.
-    wave: str = ""
-
-
 class Wave(Value):
     name: str
     tasks: int
-    #: Tasks that failed since the wave was last resumed and have not recovered, and tasks that can't be trusted.
+    #: Tasks that failed since the wave was last resumed and have not recovered.
     failing: tuple[str, ...] = ()
 
     @property
@@ -55,7 +46,8 @@ class Overview(Value):
     """The tasks as shown by `verify status`, `stats` and `failures`, STATE.md, `status` and reports."""
 
     rows: tuple[Verification, ...] = ()
-    untrusted: tuple[Untrusted, ...] = ()
+    #: Tasks whose state can't be read or was tampered with. No step is taken until that is repaired.
+    damaged: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -66,7 +58,7 @@ class Overview(Value):
 
     @property
     def total(self) -> int:
-        return len(self.rows) + len(self.untrusted)
+        return len(self.rows) + len(self.damaged)
 
     @property
     def passed(self) -> int:
@@ -79,7 +71,7 @@ class Overview(Value):
     @property
     def pass_rate(self) -> str | None:
         """Percentage of passed tasks among those that passed, failed or can't be trusted; None if there are none."""
-        decided = self.passed + self.counts["failed"] + len(self.untrusted)
+        decided = self.passed + self.counts["failed"] + len(self.damaged)
         return f"{100 * self.passed / decided:.0f}%" if decided else None
 
     @property
@@ -101,15 +93,14 @@ class Overview(Value):
     @property
     def summary(self) -> str:
         """All tasks in one line."""
-        numbers = {**self.counts, "not_trusted": len(self.untrusted)}
+        numbers = {**self.counts, "not_trusted": len(self.damaged)}
         told = [f"{number} {name.replace('_', ' ')}" for name, number in numbers.items() if number]
         halted = "".join(f"; {wave.why}" for wave in self.waves if wave.is_halted)
         return f"{self.total} of the verification gate: {', '.join(told)}{halted}"
 
     @property
     def waves(self) -> tuple[Wave, ...]:
-        names = dict.fromkeys((*(row.wave for row in self.rows), *(each.wave for each in self.untrusted)))
-        waves = (self._wave(name) for name in names)
+        waves = (self._wave(name) for name in dict.fromkeys(row.wave for row in self.rows))
         # Tasks without a wave are a wave, too, but it is only listed if it is halted.
         return tuple(wave for wave in waves if wave.name or wave.is_halted)
 
@@ -121,9 +112,7 @@ class Overview(Value):
             if row.status is not Status.SKIPPED
             and any(each.counts and not each.recovered for each in row.failures[row.wave_resumed_after :])
         ]
-        # A task that can't be read any more counts as failing.
-        lost = [each.task for each in self.untrusted if each.wave == name]
-        return Wave(name=name, tasks=len(rows) + len(lost), failing=(*failing, *lost))
+        return Wave(name=name, tasks=len(rows), failing=tuple(failing))
 
     def wave(self, name: str) -> Wave | None:
         return next((wave for wave in self.waves if wave.name == name), None)
@@ -136,22 +125,19 @@ class Overview(Value):
         found = self.wave(wave)
         return "" if found is None else found.why
 
-    def ready(self, is_free: Callable[[Verification], bool], *, wave: str | None = None) -> list[Verification]:
+    def ready(self, is_free: Callable[[Verification], bool]) -> list[Verification]:
         """Return the tasks that only wait for a worker, in the list's order. A wave begins after the previous one.
 
         :param is_free: return whether a failed task has no worker any more.
-        :param wave: only the tasks of this wave, whatever the status of the others.
         """
         left = [row for row in self.rows if row.status not in FINISHED]
-        if wave is None and left:
-            wave = left[0].wave
-        if self.halted(wave or ""):
+        if not left or self.halted(left[0].wave):
             return []
         finished = {row.name for row in self.rows if row.status in FINISHED}
         return [
             row
             for row in left
-            if row.wave == wave
+            if row.wave == left[0].wave
             and (row.status is Status.PENDING or (row.status in _WAITING and is_free(row)))
             and not asks_person(row)
             and finished.issuperset(row.spec.depends_on)
@@ -181,31 +167,29 @@ def _by_time(row: Verification) -> tuple[str, str]:
     return row.last_step_at, row.task
 
 
-#: The known tasks, each with its wave; None for one that is not a verify task.
+#: The known tasks, and whether each is a verify task.
 _KNOWN = "verify-tasks.json"
 
 
 def load_overview(state_folder: Path, look: Callable[[str], State | None], refused: tuple[str, ...] = ()) -> Overview:
-    """Return all tasks in the order in which they were taken, and those that can't be trusted.
+    """Return all tasks in the order in which they were taken, and those that are damaged.
 
     :param look: return the state of a task; None for one that never began.
     :param refused: tasks of a shared store that can't be copied to this folder.
     """
     file = state_folder / "cache" / _KNOWN
     found = cache.load(file)
-    known: dict[str, str | None] = found if isinstance(found, dict) else {}
+    known: dict[str, bool] = found if isinstance(found, dict) else {}
     seen = dict(known)
     rows: list[Verification] = []
-    untrusted: list[Untrusted] = []
+    damaged: list[str] = []
     folder = state_folder / "tasks"
     folders = [each.name for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []
     for name in sorted({*folders, *refused, *known} - {DEFAULT_TASK}):
         try:
             state = look(name)
-        except StateError as error:
-            wave = known.get(name, "")
-            if wave is not None:  # it was a verify task when it could be read
-                untrusted.append(Untrusted(task=name, problem=error.problem, wave=wave))
+        except StateError:
+            damaged += [name] if known.get(name, True) else []
             continue
         except TaskNameError:
             continue  # not a folder of a task
@@ -213,9 +197,9 @@ def load_overview(state_folder: Path, look: Callable[[str], State | None], refus
         if state is None:
             continue
         verification = find_verification(state)
-        seen[name] = None if verification is None else verification.wave
+        seen[name] = verification is not None
         rows += [] if verification is None else [verification]
     if seen != known and state_folder.is_dir():
         # If it can't be saved, the removal of a task's whole folder goes unnoticed.
         cache.save(file, seen)
-    return Overview(rows=tuple(sorted(rows, key=lambda row: (row.taken_at, row.task))), untrusted=tuple(untrusted))
+    return Overview(rows=tuple(sorted(rows, key=lambda row: (row.taken_at, row.task))), damaged=tuple(damaged))

@@ -9,7 +9,7 @@ from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.order import Entry, How, entry_events, shorten
-from phase_gate.gate.overrides import Kind, Person, override_record, refuse_excuse
+from phase_gate.gate.overrides import Person, override_record, refuse_excuse
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.state_extensions import WORK
 from phase_gate.storage.store import Transaction
@@ -46,62 +46,38 @@ def _entry(task: Task, change: Transaction, workflow: Workflow, entry: Entry) ->
 @again_if_moved
 def begin_cycle(task: Task, workflow: Workflow) -> Task:
     """Enter the first phase of a new cycle, and record the constitution. Returns the task after it."""
-    with _changing(task) as (change, _):
-        if change.state.phase is not None and not change.state.is_done:
-            raise NotAllowedError(f"{change.state.phase} has begun meanwhile", remedy="phase-gate status")
-        _enter_first(task, workflow, change)
-        return task.after(change)
-
-
-def _enter_first(task: Task, workflow: Workflow, change: Transaction) -> None:
-    """Record a new cycle. Refuses it if the constitution is missing, because no gate could ever open."""
     missing = [path for path in rules_of(workflow).constitution if not (task.project.root / path).is_file()]
     if missing:
+        # No gate could ever open.
         raise NotAllowedError(
             f"the pipeline's constitution is missing: {', '.join(missing)}",
             remedy=f"write {missing[0]}: the rules that must not change during the cycle; "
             "or name others as constitution: [...] in the settings",
         )
-    how = How.BEGIN if change.state.phase is None else How.NEW_CYCLE
-    change.record(*_entry(task, change, workflow, Entry(workflow.first, how)))
-
-
-@again_if_moved
-def restart_cycle(task: Task, person: Person) -> State:
-    """Begin a new cycle of a stuck pipeline, on a person's responsibility. Returns the state after it."""
     with _changing(task) as (change, _):
-        said = _decide_stuck(change, person, "restart", "starting over", "there is nothing to start over")
-        workflow = task.project.workflow()
-        if workflow.pipeline is None:
-            raise NotAllowedError(f"workflow {workflow.name} is not a pipeline", remedy="name one in the settings")
-        _enter_first(task, workflow, change)
-        # After the cycle began, because that clears earlier decisions.
-        change.record(said)
-    return change.state
+        if change.state.phase is not None and not change.state.is_done:
+            raise NotAllowedError(f"{change.state.phase} has begun meanwhile", remedy="phase-gate status")
+        how = How.BEGIN if change.state.phase is None else How.NEW_CYCLE
+        change.record(*_entry(task, change, workflow, Entry(workflow.first, how)))
+        return task.after(change)
 
 
 @again_if_moved
 def resume_with_guidance(task: Task, person: Person) -> Task:
     """Enter the failed phase of a stuck pipeline again, with a person's guidance. Returns the task after it."""
     with _changing(task) as (change, stuck):
-        said = _decide_stuck(change, person, "guidance", "guidance", "it can continue without guidance")
+        if not change.state.is_stuck:
+            raise NotAllowedError("the pipeline is not stuck: it can continue without guidance", "phase-gate status")
+        person.require(change.opened.state, "guidance")
+        refuse_excuse(person.reason)
+        record = override_record("guidance", change.state, reason=person.reason, by=person.by, at=change.at)
         failed = stuck.rules.phase(pipeline_of(change.state).failed_phase)
         assert failed is not None, "a gate of the pipeline failed"
         (entered,) = _entry(task, change, stuck.rules, Entry(failed, How.GUIDED))
         words = f"{person.by}: {' '.join(person.reason.split())}"
         data = {**entered.data, WORK: {**entered.data[WORK], "guidance": words}}
-        change.record(said, replace(entered, data=data))
+        change.record(Event(kind="overridden", data=record), replace(entered, data=data))
         return task.after(change)
-
-
-def _decide_stuck(change: Transaction, person: Person, kind: Kind, what: str, otherwise: str) -> Event:
-    """Return the event of a person's decision about a stuck pipeline."""
-    if not change.state.is_stuck:
-        raise NotAllowedError(f"the pipeline is not stuck: {otherwise}", "phase-gate status")
-    person.require(change.opened.state, what)
-    refuse_excuse(person.reason)
-    record = override_record(kind, change.state, reason=person.reason, by=person.by, at=change.at)
-    return Event(kind="overridden", data=record)
 
 
 @again_if_moved

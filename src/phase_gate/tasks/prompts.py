@@ -189,23 +189,23 @@ def write_executor_prompt(session: TaskSession, *, answer: str = "") -> str:
 
     :param answer: the file to write the report to; empty to print it.
     """
-    verification, said = session.verification(), explain_failure(session)
-    rows = [*_task_lines(verification), *_guidance_lines(verification)]
+    verification, said = session.verification(), tell_failure(session)
+    rows = [*_tell_task(verification), *_tell_guidance(verification)]
     if said:
         rows += ["# What failed last time", "", _quote(show_text(said).splitlines()), ""]
     if verification.status not in FINISHED:
-        rows += _form_lines(verification, answer)
+        rows += _tell_form(verification, answer)
     return "\n".join(rows)
 
 
-def explain_failure(session: TaskSession) -> str:
+def tell_failure(session: TaskSession) -> str:
     """Return the last failure that is not fixed yet, for the next attempt; empty if there is none."""
     verification = session.verification()
     changed = session.changed_since_failure(verification)
     return feedback(verification, changed=changed, overview=session.board.overview)
 
 
-def _guidance_lines(verification: Verification) -> Iterator[str]:
+def _tell_guidance(verification: Verification) -> Iterator[str]:
     if verification.guidance:
         yield "# Instructions from a person"
         yield ""
@@ -213,7 +213,7 @@ def _guidance_lines(verification: Verification) -> Iterator[str]:
         yield ""
 
 
-def _task_lines(verification: Verification) -> Iterator[str]:
+def _tell_task(verification: Verification) -> Iterator[str]:
     spec = verification.spec
     yield "You execute one task. Do it, run its verify command, report, then stop."
     yield "Your report is a claim: the verify command is run again for you, and a reviewer looks at what you changed."
@@ -232,7 +232,7 @@ def _task_lines(verification: Verification) -> Iterator[str]:
     yield ""
 
 
-def _form_lines(verification: Verification, answer: str) -> Iterator[str]:
+def _tell_form(verification: Verification, answer: str) -> Iterator[str]:
     yield "# Report"
     yield ""
     if answer:
@@ -288,13 +288,11 @@ def make_bundle(session: TaskSession) -> dict[str, Any]:
         )
     tree = session.tree(verification.spec)
     changes = session.changes(state, verification, tree)
-    # Files with altered tests come first, so that other lines can't hide them.
-    first = {test.partition("::")[0] for test, _ in check.altered}
-    diff = read_diff(session.project.root, session.memory(verification), changes.own, first)
+    diff = read_diff(session.project.root, session.memory(verification), changes.own)
     return {
         "task": to_json(verification.spec),
         "guidance": list(verification.guidance),
-        "feedback": explain_failure(session),
+        "feedback": tell_failure(session),
         "executor_result": session.store.objects.load(verification.report.kept),
         "verify": evidence_chain(verification, session.output(verification))["verify"],
         "weak_because": [*verification.weak_because, *(() if verification.review else changes.weak_because)],
@@ -304,7 +302,6 @@ def make_bundle(session: TaskSession) -> dict[str, Any]:
         "commits": list(changes.commits),
         "commits_of_others": list(changes.foreign_commits),
         "fresh": check.after == tree.digest,
-        "altered_tests": [{"test": test, "what": text} for test, text in check.altered],
         "diff": "\n".join(diff.lines),
         "diff_left_out": list(diff.left_out),
         "checks": list(CHECKS),
@@ -346,9 +343,6 @@ def render_bundle(document: Mapping[str, Any]) -> str:
     ]
     if document["weak_because"]:
         parts += ["# Makes the pass a weak one", _block(document["weak_because"])]
-    if document["altered_tests"]:
-        rows = [f"{row['test']}: {row['what']}" for row in document["altered_tests"]]
-        parts += ["# Tests that were there, and are not what they were", _block(rows)]
     parts += ["# Diff since the task was taken", _quote(str(document["diff"]).splitlines())]
     if document["diff_left_out"]:
         parts += ["# Not in the diff", _block(document["diff_left_out"])]

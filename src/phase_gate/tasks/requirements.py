@@ -1,21 +1,14 @@
-"""Describe the requirements of an artifact, and write a skeleton to fill in.
-
-A skeleton has placeholders. A file with a placeholder does not count.
-"""
+"""The requirements of a pipeline's phase, as rows that say what to write, and where. Pure."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from phase_gate.storage.files import REAL, make_folder, write_atomically
-from phase_gate.storage.root import place_below
-from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.task import Task
-from phase_gate.tasks.artifacts import find_files, words_of_line
+from phase_gate.tasks.artifacts import words_of_line, words_of_pattern
 from phase_gate.tasks.routing import rules_of
 from phase_gate.tasks.work import Pipeline, pipeline_of
 from phase_gate.visible import count
@@ -34,16 +27,9 @@ from phase_gate.workflow.model import (
 from phase_gate.workflow.names import run_command
 
 _JSON_WORDS: Mapping[str, str] = {
-    AUDIT: "JSON with a summary and findings",
+    AUDIT: 'JSON: {"summary": "<what was looked at>", "findings": [...]}, see phase-gate workflow schema audit',
     ROOT_CAUSE: "JSON with failed_phase, summary, root_cause and requires_phase_rewind_to",
 }
-
-_VOTE = """\
-vote: <approve, conditional or reject>
-confidence: <how sure you are, 0 to 1>
-by: <your name>
-reason: <what has to change; not needed to approve>
-"""
 
 
 def words_of_artifact(artifact: Artifact) -> tuple[str, ...]:
@@ -55,23 +41,9 @@ def words_of_artifact(artifact: Artifact) -> tuple[str, ...]:
         wants.append(f"{artifact.min_words} different words")
     if artifact.line:
         wants.append(f"a {words_of_line(artifact)}")
+    if artifact.pattern:
+        wants.append(words_of_pattern(artifact))
     return tuple(wants)
-
-
-def skeletons_of(workflow: Workflow, phase: Phase, pipeline: Pipeline) -> dict[str, str]:
-    """Return a skeleton for each file that the phase requires, by path.
-
-    There is none for a snapshot, which `advance` writes.
-    """
-    rules, requires = rules_of(workflow), requires_of(phase)
-    texts: dict[str, str] = {}
-    for name in requires.artifacts:
-        text = _skeleton(rules.artifacts[name], pipeline)
-        if text:
-            texts[path_of(rules.artifacts[name])] = text
-    if requires.consensus is not None:
-        texts[vote_file(workflow, requires.consensus)] = _VOTE
-    return texts
 
 
 def vote_file(workflow: Workflow, consensus: Consensus) -> str:
@@ -89,27 +61,6 @@ def root_cause_record(failed_phase: str) -> dict[str, Any]:
         "root_cause": "<why it happened>",
         "requires_phase_rewind_to": None,
     }
-
-
-def _skeleton(artifact: Artifact, pipeline: Pipeline) -> str:
-    if artifact.schema == ROOT_CAUSE:
-        return _json(root_cause_record(pipeline.failed_phase))
-    if artifact.schema == AUDIT:
-        return _json({"summary": "<what was looked at, and what was found>", "findings": []})
-    if artifact.schema:
-        return ""
-    return "\n\n".join(_pieces(artifact)) + "\n"
-
-
-def _pieces(artifact: Artifact) -> Iterator[str]:
-    yield f"# {artifact.name.replace('-', ' ').capitalize()}"
-    yield f"{{{{ write it here, with at least {artifact.min_words} different words }}}}"
-    if artifact.line:
-        yield f"{{{{ once it is so, put this line here instead: {artifact.line} }}}}"
-
-
-def _json(document: Mapping[str, Any]) -> str:
-    return json.dumps(document, indent=2) + "\n"
 
 
 def path_of(artifact: Artifact) -> str:
@@ -154,7 +105,8 @@ def needs_of(
             (
                 "consensus",
                 f"on {', '.join(requires.consensus.on)}: a score of {threshold:g}, {count(int(voters), 'voter')}; "
-                f"each votes with {vote_command(vote_file(workflow, requires.consensus), task)}",
+                f"each writes vote (approve, conditional or reject), confidence (0 to 1), by and reason as YAML, then "
+                f"{vote_command(vote_file(workflow, requires.consensus), task)}",
             )
         )
     rows += [("unchanged", f"{name}, as approved") for name in requires.approved]
@@ -208,29 +160,3 @@ def needs_in(task: Task, phase: Phase) -> Rows:
     """Return the files and facts that a phase of the current cycle requires."""
     commands = {each.name for each in task.project.configuration.commands}
     return needs_of(task.rules, phase, pipeline_of(task.state), task=task.project.task, commands=commands)
-
-
-def write_skeletons(task: Task, phase: Phase, *, votes: bool = True) -> tuple[list[str], list[str]]:
-    """Write a skeleton for each file that the phase requires; return the written files and the existing ones.
-
-    :param votes: whether to write one for a vote as well.
-    """
-    root = task.project.root
-    described = rules_of(task.rules).artifacts
-    globs = [described[name] for name in requires_of(phase).artifacts]
-    written: list[str] = []
-    kept: list[str] = []
-    consensus = requires_of(phase).consensus
-    ballot = None if votes or consensus is None else vote_file(task.rules, consensus)
-    for path, text in skeletons_of(task.rules, phase, pipeline_of(task.state)).items():
-        if path == ballot:
-            continue
-        there = next((find_files(root, each) for each in globs if compile_globs([each.path])(path)), ())
-        target = place_below(root, path, setting="artifact")
-        if there or target.exists():
-            kept += there or [path]
-            continue
-        make_folder(REAL, target.parent)
-        write_atomically(REAL, target, text.encode())
-        written.append(path)
-    return written, kept

@@ -83,9 +83,9 @@ def status_to_json(task: str, verification: Verification, escalation: Escalation
 
 def failure_to_json(failure: Failure) -> dict[str, Any]:
     """Return a failure, with the fields of its kind."""
-    of_gate = ("phase", "error", "lines", "failing", "root_cause", "at")
+    of_gate = ("phase", "error", "lines", "root_cause", "at")
     of_step = (
-        *("attempt", "type", "step", "error", "at", "tree", "lines", "exit_code", "started", "counts"),
+        *("attempt", "type", "step", "error", "at", "tree", "lines", "exit_code", "counts"),
         *("recovered", "resolution"),
     )
     spelled = spell_out(failure)
@@ -199,7 +199,7 @@ def stats_to_json(overview: Overview) -> dict[str, Any]:
         "total_tasks": overview.total,
         **overview.counts,
         "weak_passes": overview.weak,
-        "not_trusted": [each.task for each in overview.untrusted],
+        "not_trusted": list(overview.damaged),
         "pass_rate": overview.pass_rate,
         "avg_attempts": overview.average_attempts,
         "current_gate": None

@@ -13,10 +13,10 @@ from phase_gate.gate.advice import what_gate_1_misses
 from phase_gate.gate.measured import Remembered
 from phase_gate.gate.state import Event
 from phase_gate.gate.state_extensions import WORK
-from phase_gate.gate.verdict import Evaluation, Verdict, phase_command, start_command, with_advice
+from phase_gate.gate.verdict import Evaluation, Verdict, way_to, way_to_begin, with_advice
 from phase_gate.tasks.work import Failure, Pipeline, Request
 from phase_gate.values import Value, field, replace
-from phase_gate.workflow.model import MAX_RECOVERIES, Artifact, Phase, PipelineRules, Workflow, requires_of
+from phase_gate.workflow.model import MAX_RECOVERIES, Phase, PipelineRules, Workflow, requires_of
 from phase_gate.workflow.names import DONE, STUCK, look_command
 
 
@@ -119,10 +119,12 @@ def entry_data(
     old = {name: [artifacts.get(name, "")] for name in each_time}
     data: dict[str, Any] = {}
     unfreezes = False
-    begins = how in ("begin", "new-cycle", "restart")
+    begins = how in ("begin", "new-cycle")
     if begins:
         old = {name: [digest] for name, digest in artifacts.items()}
-        old |= {name: list(past) for name, past in _used_before(pipeline, how, described).items()}
+        # Plans may be older than the cycle, except for versions that an earlier cycle used.
+        plans = (name for name, each in described.items() if each.made == "anytime")
+        old |= {name: [*pipeline.old.get(name, ()), pipeline.made.get(name, "")] for name in plans}
     elif how == "failure":
         old |= {name: [artifacts.get(name, "")] for name in requires_of(phase).artifacts}
         if current is None or not current.recovers:
@@ -148,20 +150,6 @@ def entry_data(
 def new_commands(pipeline: Pipeline, now: PipelineFiles) -> dict[str, str]:
     """Return the commands of checks that are not rules yet."""
     return {name: rule for name, rule in now.commands.items() if name not in pipeline.commands}
-
-
-def _used_before(past: Pipeline, how: str, described: Mapping[str, Artifact]) -> dict[str, tuple[str, ...]]:
-    """Return the versions that earlier cycles used, of artifacts that may be older than the cycle.
-
-    Empty for a restart, which makes all of them old.
-    """
-    if how == "restart":
-        return {}
-    return {
-        name: (*past.old.get(name, ()), past.made.get(name, ""))
-        for name, each in described.items()
-        if each.made == "anytime"
-    }
 
 
 def _comes_after_red(workflow: Workflow, phase: Phase) -> bool:
@@ -220,8 +208,9 @@ def decide(evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow, phase
             return Plan(requests=requests, way=Way(phase=target, how="recovered"))
         return Plan(requests=requests, way=following(seen, workflow, phase))
     if phase.on_failure and evaluation.is_premature:
-        failure = describe_failure(evaluation, workflow, phase)
-        return Plan(requests=requests, failure=failure, stuck=why_stuck(pipeline, workflow, failure))
+        failure, allowed = describe_failure(evaluation, workflow, phase), budget(workflow)
+        stuck = f"all {allowed} recoveries are used up" if pipeline.recoveries >= allowed else ""
+        return Plan(requests=requests, failure=failure, stuck=stuck)
     return Plan(requests=requests)
 
 
@@ -249,37 +238,8 @@ def describe_failure(evaluation: Evaluation, workflow: Workflow, phase: Phase) -
     gate = evaluation.gate_1
     unmet = [guard.name for guard in gate.guards if not guard.passes]
     unmet += [clause.text for clause in gate.clauses if clause.met is not True and clause.group is None]
-    measured = [evaluation.metrics.get(name) for name in ("suite_failing", "checks_failed")]
-    failing = sum(value for value in measured if isinstance(value, int))
     reason = what_gate_1_misses(evaluation, workflow, phase)[0]
-    return Failure(phase=phase.name, error=reason, lines=tuple(unmet), failing=failing or None)
-
-
-def why_stuck(pipeline: Pipeline, workflow: Workflow, failure: Failure) -> str:
-    """Return why a failure ends the pipeline; empty if a recovery may follow."""
-    allowed = budget(workflow)
-    best = best_attempt(pipeline, failure.phase)
-    if best is not None and failure.failing is not None and failure.failing > best:
-        return (
-            f"{failure.phase} is worse than in an earlier attempt: {failure.failing} tests and checks fail, "
-            f"at best it was {best}"
-        )
-    if pipeline.recoveries >= allowed:
-        return f"all {allowed} recoveries are used up"
-    return ""
-
-
-def best_attempt(pipeline: Pipeline, phase: str) -> int | None:
-    """Return the lowest number of failing tests and checks in earlier failures of this phase; None if unknown."""
-    counts = [each.failing for each in pipeline.failures if each.phase == phase and each.failing is not None]
-    return min(counts) if counts else None
-
-
-def furthest_failure(pipeline: Pipeline, workflow: Workflow) -> Failure | None:
-    """Return the failure of the attempt that got furthest, with the fewest failing tests and checks."""
-    line = main_line(workflow)
-    known = [each for each in pipeline.failures if each.phase in line]
-    return max(known, key=lambda each: (line.index(each.phase), -(each.failing or 0)), default=None)
+    return Failure(phase=phase.name, error=reason, lines=tuple(unmet))
 
 
 # --- texts
@@ -305,7 +265,7 @@ def with_pipeline(
     if plan.way is None:
         return evaluation
     if plan.way.phase == DONE:
-        first = start_command(workflow, task)
+        first = way_to_begin(workflow, task)
         return replace(evaluation, next_command=first, next_hint="starts the next cycle")
     reason = f"both gates are open: {phase.name} has exited{describe_way(plan.way)}"
     return with_advice(evaluation, Verdict("open", reason, enter_command(workflow, plan.way.phase, task)))
@@ -324,7 +284,7 @@ def describe_way(way: Way) -> str:
 def enter_command(workflow: Workflow, name: str, task: str) -> str:
     """Return the command that enters a phase."""
     phase = workflow.phase(name)
-    return look_command(task) if phase is None else phase_command(phase, task)
+    return look_command(task) if phase is None else way_to(phase, task)
 
 
 # --- events

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from phase_gate.errors import NotAllowedError
+from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.tasks.work import FINISHED, NOT_PASSED, STEPS, Failure, FailureType, Status, TaskSpec, Verification
 from phase_gate.values import Value
 from phase_gate.visible import count
@@ -44,6 +44,9 @@ ON_SAME_FILES = frozenset(
         FailureType.BLOCKED,
     }
 )
+
+#: Exit codes of a shell that could not run the command: a program is missing, and may be installed.
+NOT_FOUND = (126, 127)
 
 #: The number of failures of a task, of rejections, of time-outs and of a wave's failing tasks that needs a person.
 FAILURES, REJECTIONS, TIMEOUTS, WAVE = 3, 2, 2, 3
@@ -142,7 +145,7 @@ def refuse_unchanged(verification: Verification, tree: str) -> None:
     last = verification.last_failure
     if last is None or last.recovered or not last.counts or last.type in ON_SAME_FILES or tree != last.tree:
         return
-    if last.type is FailureType.VERIFY_FAILURE and (verification.spec.flaky or not last.started):
+    if last.type is FailureType.VERIFY_FAILURE and (verification.spec.flaky or last.exit_code in NOT_FOUND):
         return
     if verification.resumed_after == len(verification.failures):
         return  # a person confirmed that it was fixed outside of the files
@@ -181,8 +184,18 @@ def seconds_between(earlier: str, later: str) -> float:
 
 def set_limits(spec: TaskSpec, configured: Mapping[str, float]) -> dict[str, float]:
     """Return the seconds of each step: from the task, else the project, else the default."""
-    limits = {**DEFAULT_TIMEOUTS, **configured, **spec.timeouts}
-    return {step: limits[step] for step in STEPS.values()}
+    return {**DEFAULT_TIMEOUTS, **configured, **spec.timeouts}
+
+
+def check_limit(step: str, seconds: float) -> float:
+    """Return the seconds. Raises UsageError above the document's maximum."""
+    most = MAX_TIMEOUTS[step]
+    if not 0 < seconds <= most:
+        raise UsageError(
+            f"{seconds:g} s is not a valid time for the {step} step",
+            remedy=f"use more than 0 and at most {most:g}",
+        )
+    return seconds
 
 
 def extend_limits(verification: Verification) -> dict[str, float]:

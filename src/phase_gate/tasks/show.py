@@ -6,7 +6,6 @@ Only renders values.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
 from typing import Any
 
 from phase_gate.gate.measured import Section
@@ -25,7 +24,7 @@ from phase_gate.tasks.result import (
     status_to_json,
     verify_status,
 )
-from phase_gate.tasks.routing import budget, furthest_failure, main_line
+from phase_gate.tasks.routing import budget, main_line
 from phase_gate.tasks.rules import Escalation, escalate, resume_command
 from phase_gate.tasks.verify_verdict import advise_task, weak_notes
 from phase_gate.tasks.work import NOT_PASSED, WEIGHTS, Failure, Pipeline, Status, Verification, find_pipeline
@@ -124,7 +123,6 @@ def stats_rows(overview: Overview) -> list[str]:
     rows += [(name.replace("_", " "), str(number)) for name, number in overview.counts.items()]
     if overview.weak:
         rows[1] = ("passed", f"{overview.passed} ({overview.weak} weak)")
-    rows += [("not trusted", f"{each.task}: {each.problem}") for each in overview.untrusted]
     rows.append(("pass rate", overview.pass_rate or "nothing has passed or failed yet"))
     rows.append(("attempts", "none yet" if average is None else f"{average} on average"))
     if current is not None:
@@ -211,7 +209,7 @@ def vote_rows(votes: VoteStanding) -> list[str]:
 
 
 def route_to_json(state: State, workflow: Workflow, *, blocked: bool) -> dict[str, Any]:
-    """Return the route of the current cycle: each phase with a mark, and all transitions except to the next phase.
+    """Return the route of the current cycle: each phase with a mark.
 
     Marks: done; here or blocked; again, for a phase that has to be repeated; ahead; left-out, if the cycle began with a
     later phase; aside, for a recovery phase.
@@ -239,17 +237,10 @@ def route_to_json(state: State, workflow: Workflow, *, blocked: bool) -> dict[st
         "phases": [
             {"phase": name, "mark": mark, "entered": pipeline.attempts.get(name, 0)} for name, mark in marks.items()
         ],
-        "turns": [
-            {"source": before.phase, "target": step.phase, "how": step.how}
-            for before, step in pairwise(pipeline.steps)
-            if step.how not in ("begin", "new-cycle", "next")
-        ],
         "recoveries": pipeline.recoveries,
     }
 
 
-#: The number of latest transitions to show. `history` shows all of them.
-_TURNS = 5
 _SIGNS = {"done": "x", "here": ">", "blocked": "!", "again": "~", "left-out": "-"}
 _WORDS = {
     "here": "here",
@@ -272,7 +263,6 @@ def route_rows(route: Mapping[str, Any], recoveries: int | None) -> list[str]:
         rows.append(
             f"  [{_SIGNS.get(row['mark'], ' ')}] {row['phase']:{width}}  {', '.join(filter(None, notes))}".rstrip()
         )
-    rows += [f"  {turn['source']} -> {turn['target']}: {turn['how']}" for turn in route["turns"][-_TURNS:]]
     return rows if recoveries is None else [*rows, f"recoveries  {route['recoveries']} of {recoveries} used"]
 
 
@@ -291,7 +281,6 @@ def stuck_to_json(reason: str, pipeline: Pipeline, workflow: Workflow) -> dict[s
         "failed_iterations": len(pipeline.failures),
         "recoveries": pipeline.recoveries,
         "max_recoveries": budget(workflow),
-        "best_attempt": failure_to_json(furthest_failure(pipeline, workflow) or last),
         "failures": [failure_to_json(each) for each in pipeline.failures],
         "required_human_input": list(_needed(pipeline, workflow)),
     }
@@ -305,26 +294,21 @@ def _needed(pipeline: Pipeline, workflow: Workflow) -> Iterator[str]:
     guards = [each for each in last.lines if each in workflow.guards] or list(last.lines)
     yield f"Decide how the gate of {name} can open: {', '.join(guards) or last.error}"
     yield f'Give guidance for {name}: phase-gate pipeline recover resume --reason "..." --by NAME'
-    yield 'Or start over, on the record: phase-gate pipeline recover restart --reason "..." --by NAME'
 
 
 def stuck_sections(report: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     """Return the report as headings with rows."""
-    last, best, failures = report["current_failure"], report["best_attempt"], report["failures"]
+    last, failures = report["current_failure"], report["failures"]
     where = (
         last["phase"]
         if last["phase"] == report["failed_phase"]
         else f"{last['phase']}, which {report['failed_phase']} led to"
     )
-    counted = "" if best["failing"] is None else f", {best['failing']} tests and checks failing"
     used = f"{report['recoveries']} of {report['max_recoveries']} recoveries are used up"
     told = [f"{each['at']} {each['phase']}: {each['reason']}" for each in failures]
     return [
         ("Current failure", [f"{where}: {last['reason']}", *(f"unmet: {name}" for name in last["unmet"])]),
         ("Root cause", [report["root_cause_summary"]]),
-        (
-            "Failed iterations",
-            [f"{len(failures)} gates failed, {used}", *told, f"best attempt: {best['phase']}{counted}"],
-        ),
+        ("Failed iterations", [f"{len(failures)} gates failed, {used}", *told]),
         ("Required human input", report["required_human_input"]),
     ]

@@ -1,4 +1,8 @@
-"""Take verify tasks, or begin an attempt of one that waits."""
+"""Take verify tasks, begin an attempt of one, or hand out the next one of the list to one of many workers.
+
+The task's own ledger decides: the worker that has written the begin of the attempt has the task. A worker that exceeds
+the time limit of its step loses the task, by the same rules as for a late report.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +12,33 @@ import shlex
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 from phase_gate.codec import to_json
-from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.errors import MovedError, NotAllowedError
 from phase_gate.evidence.gathering import context_of
 from phase_gate.gate.order import Entry, How, entry_events
-from phase_gate.gate.state import Event, State
+from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.project import Project
+from phase_gate.storage import store as storage
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.git_command import head_of
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.changes import remember_files
-from phase_gate.tasks.lint import lint_command, lint_done, pytest_arguments
-from phase_gate.tasks.rules import set_limits
+from phase_gate.tasks.lint import lint_task, pytest_command
+from phase_gate.tasks.overview import Overview
+from phase_gate.tasks.rules import MARGIN, asks_person, lease_ends, resume_command, set_limits
 from phase_gate.tasks.steps import begin_attempt
 from phase_gate.tasks.work import (
     FINISHED,
     PHASE,
+    STEPS,
     WORKFLOW,
+    FailureType,
     Status,
     TaskSpec,
     Verification,
@@ -36,41 +46,40 @@ from phase_gate.tasks.work import (
     require_verification,
 )
 from phase_gate.values import Value, replace
-from phase_gate.workflow.model import Overlay, Workflow
+from phase_gate.workflow.model import Overlay
 from phase_gate.workflow.model_json import workflow_to_json
 
-
-class StartOptions(Value):
-    """Options for taking tasks."""
-
-    #: Print progress.
-    show: Callable[[str], None]
-    untimed: bool = False
-    #: The task file's path relative to the root; None if it is outside.
-    file: str | None = None
+#: Prints progress.
+Show = Callable[[str], None]
 
 
-def choose_specs(specs: Sequence[TaskSpec], *, file: str, task: str | None, wave: str | None) -> list[TaskSpec]:
-    """Return the chosen tasks of a file, with the given wave.
+# --- take tasks of a file
 
-    :param file: the file's name in messages.
+
+def take_tasks(
+    board: TaskBoard, specs: Sequence[TaskSpec], *, file: str | None, untimed: bool, show: Show
+) -> list[tuple[TaskStatus, bool]]:
+    """Take tasks; return their statuses, and which are new. A single task without open dependencies begins at once.
+
+    :param file: the task file's path relative to the root; None if it is outside.
     """
-    chosen = [spec if wave is None else replace(spec, wave=wave) for spec in specs]
-    if task:
-        chosen = [spec for spec in chosen if task in (spec.name, spec.slug)]
-        if not chosen:
-            raise UsageError(f"{file} has no task {task!r}", remedy="leave --task out, or name one of its tasks")
-    return chosen
-
-
-def take_tasks(board: TaskBoard, specs: Sequence[TaskSpec], options: StartOptions) -> list[tuple[TaskStatus, bool]]:
-    """Take tasks; return their statuses, and which are new. A single task without open dependencies begins at once."""
-    flags = {spec.slug: _lint(spec) for spec in specs}
+    flags = {spec.slug: lint_task(spec) for spec in specs}
     _refuse_dependencies(board, specs)
     for wave in dict.fromkeys(spec.wave for spec in specs):
         board.refuse_halted(wave)
+    settings = board.project.configuration.verification
     sessions = [board.session(spec.slug) for spec in specs]
-    taken = [_take(session, spec, flags[spec.slug], options) for session, spec in zip(sessions, specs, strict=True)]
+    taken = []
+    for session, spec in zip(sessions, specs, strict=True):
+        data = {
+            "spec": to_json(spec),
+            "limits": set_limits(spec, settings.timeouts),
+            "untimed": untimed or settings.untimed,
+            "flags": list(flags[spec.slug]),
+            "attachments": [file] if file else [],
+            **({"place": board.place} if board.place else {}),
+        }
+        taken.append(_take(session, spec, data, show))
     board.refresh()
     if len(specs) == 1 and sessions[0].verification().status is Status.PENDING:
         finished = {row.name for row in board.overview.rows if row.status in FINISHED}
@@ -101,68 +110,26 @@ def _refuse_dependencies(board: TaskBoard, specs: Sequence[TaskSpec]) -> None:
         ) from None
 
 
-def _lint(spec: TaskSpec) -> tuple[str, ...]:
-    """Return the flags of a task. Raises NotAllowedError for a verify command that proves nothing."""
-    opinions = (*lint_command(spec), *lint_done(spec))
-    refused = next((each for each in opinions if each.is_refused), None)
-    if refused is not None:
-        raise NotAllowedError(
-            f"{spec.name}: {refused.text} ({refused.slug})",
-            remedy=refused.remedy
-            or "write a verify command that fails as long as the task is not done, like pytest tests/test_it.py",
-        )
-    # The command was parsed already, so that this can't fail.
-    if any(word.partition("=")[0] in ("--phase", "--phase-task", "--phase-dir") for word in shlex.split(spec.verify)):
-        raise NotAllowedError(
-            f"{spec.name}: the verify command chooses a phase, so its run would be recorded for another task",
-            remedy="leave --phase out: a run of pytest is recorded for this task automatically",
-        )
-    return tuple(each.text for each in opinions)
-
-
-def verification_workflow(project: Project) -> Workflow:
-    """Return the workflow of verify tasks, with the project's settings for its only phase."""
-    overlay = project.configuration.overlay
-    # The other settings are for the project's own workflow.
-    own = Overlay()
-    if PHASE in overlay.phases:
-        own = replace(overlay, phases={PHASE: overlay.phases[PHASE]}, parameters={})
-    return replace(project, configuration=replace(project.configuration, overlay=own)).workflow(WORKFLOW)
-
-
 @again_if_moved
-def _take(session: TaskSession, spec: TaskSpec, flags: tuple[str, ...], options: StartOptions) -> bool:
+def _take(session: TaskSession, spec: TaskSpec, data: dict[str, object], show: Show) -> bool:
     """Take one task; return whether it is new. An existing task with the same text is not changed."""
-    project, store = session.project, session.store
-    settings = project.configuration.verification
-    limits = set_limits(spec, settings.timeouts)
-    looked = find_verification(session.state())
-    if looked is not None and not spec.wave:
-        spec = replace(spec, wave=looked.wave)  # as --wave gave it
-    if looked is not None and looked.spec == spec and looked.limits == limits:
+    project, store, looked = session.project, session.store, find_verification(session.state())
+    if looked is not None and (looked.spec, looked.limits) == (spec, data["limits"]):
         return False
     _refuse_change(session, looked)
     memory = _remember(session, session.state(), spec)
-    known = collect_known(project, store, spec, limit=limits["verify"], show=options.show)
-    workflow = verification_workflow(project)
+    known = _collect_known(project, store, spec, show)
+    # The project's settings are for its own workflow.
+    workflow = replace(project, configuration=replace(project.configuration, overlay=Overlay())).workflow(WORKFLOW)
     with session.transaction() as change:
         before = find_verification(change.state)
         _refuse_change(session, before)
         if change.state.phase is None:
             entry, scripted = Entry(workflow.first, How.BEGIN), project.configuration.allow_non_interactive
             change.record(*entry_events(change.state, entry, workflow, run=None, allow_non_interactive=scripted))
-        data = {
-            "spec": to_json(spec),
-            "limits": limits,
-            "untimed": options.untimed or settings.untimed,
-            "flags": list(flags),
-            "memory": memory,
-            "attachments": [options.file] if options.file else [],
-            **({"place": session.board.place} if session.board.place else {}),
-            "rules": store.objects.keep(workflow_to_json(workflow)),
-        }
-        change.record(Event(kind="task-taken", data=data))
-        if known is not None:
+        rules = store.objects.keep(workflow_to_json(workflow))
+        change.record(Event(kind="task-taken", data={**data, "memory": memory, "rules": rules}))
+        if known:
             change.record(Event(kind="known-taken", data={"known": known}))
     return before is None
 
@@ -184,19 +151,56 @@ def _remember(session: TaskSession, state: State, spec: TaskSpec) -> str:
     return session.store.keep("evidence", remember_files(context, session.tree(spec)))
 
 
+def _collect_known(project: Project, store: TaskStore, spec: TaskSpec, show: Show) -> str:
+    """Return the stored inventory of the tests that the verify command selects before the work begins.
+
+    Empty if that is unknown: no such command, no plugin in it, or no test yet. Then the first run will show.
+    """
+    command = pytest_command(spec.verify)
+    if not command:
+        return ""
+    kept = ("PHASE_GATE_KEY",)
+    environment = {
+        name: value for name, value in project.environment.items() if name in kept or not name.startswith("PHASE_GATE_")
+    }
+    with tempfile.TemporaryDirectory(prefix="phase-gate-") as folder:
+        answer = Path(folder) / "known"
+        options = (f"--phase-baseline=known={answer}", f"--phase-dir={project.state_folder.absolute()}")
+        show("collecting the tests of the verify command ...")
+        try:
+            subprocess.run(
+                f"{command} --collect-only -q {shlex.join(options)} --phase-task={project.task}",
+                shell=True,
+                cwd=project.root,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=set_limits(spec, project.configuration.verification.timeouts)["verify"],
+                check=False,
+            )
+            digest = answer.read_text(encoding="ascii")
+        except (OSError, subprocess.SubprocessError, UnicodeError):
+            return ""
+    return digest if store.objects.has(digest) and os.path.basename(digest) == digest else ""
+
+
+# --- begin an attempt
+
+
 @again_if_moved
 def begin(session: TaskSession, *, by: str = "") -> TaskStatus:
     """Begin an attempt before its executor reports. Its time limit starts now.
 
     :param by: the worker that gets the attempt; empty if none is named.
     """
-    memory, head = remember_here(session, session.state()), head_of(session.project.root)
+    memory, head = _remember_here(session, session.state()), head_of(session.project.root)
     with session.step() as step:
         begin_attempt(step, head=head, by=by, memory=memory)
     return step.status
 
 
-def remember_here(session: TaskSession, state: State) -> str:
+def _remember_here(session: TaskSession, state: State) -> str:
     """Store the current files of this work tree, if the task's files were stored in another one; else return empty.
 
     In the same work tree the first ones remain valid: changes from an earlier attempt belong to the task.
@@ -205,53 +209,114 @@ def remember_here(session: TaskSession, state: State) -> str:
     return "" if session.board.place in ("", verification.place) else _remember(session, state, verification.spec)
 
 
-# --- the tests that a verify command with pytest selects before the work begins: the task's known tests
+# --- hand out the next task
+
+
+#: Steps whose worker may be late. A task that waits for its reviewer no longer needs its worker.
+_WORKED_ON = (Status.EXECUTING, Status.VERIFYING)
+
+#: Why there is no task: the list is empty or finished, other work has to end first, or a person has to decide.
+Why = Literal["no-task", "finished", "waiting", "needs-person"]
+
+
+class Nothing(Value):
+    """No task could be handed out."""
+
+    why: Why
+    problem: str
+    #: The command to type next, or one to complete first.
+    next_command: str = ""
+    next_hint: str = ""
+
+
+def hand_out(board: TaskBoard, *, by: str, show: Show) -> TaskStatus | Nothing:
+    """Begin an attempt of the next task for this worker alone.
+
+    :param by: the worker's name; empty if none is given.
+    """
+    for row in board.overview.rows:
+        if row.status in _WORKED_ON and _is_over(board, row):
+            _release(board.session(row.task), row)
+    while ready := board.overview.ready(lambda row: _is_over(board, row)):
+        for row in ready:
+            status = _claim(board.session(row.task), row, by=by, show=show)
+            if status is not None:
+                return status
+        # Others got all of those, but there may be new ones.
+        board.ask_again()
+    return _explain_nothing(board.overview)
+
+
+def _is_over(board: TaskBoard, row: Verification) -> bool:
+    """Return whether the worker's time is over. In a shared store, events of others take a while to arrive."""
+    ends, margin = lease_ends(row), MARGIN if board.place else 0.0
+    return ends is not None and datetime.fromisoformat(storage.now()).timestamp() > ends + margin
+
+
+def _claim(session: TaskSession, row: Verification, *, by: str, show: Show) -> TaskStatus | None:
+    """Begin an attempt; return None if another worker was first."""
+    # From the local folder: writing fails if the task has changed elsewhere.
+    state = session.read_alone() or NEW_STATE
+    if not _is_as_seen(require_verification(state, session.task), row):
+        return None
+    memory, head = _remember_here(session, state), head_of(session.project.root)
+    try:
+        with session.step() as step:
+            if not _is_as_seen(step.current, row):
+                return None
+            begin_attempt(step, head=head, by=by, memory=memory)
+    except MovedError:
+        return None
+    if memory:
+        _record_known(session, row.spec, show)
+    return step.status
 
 
 @again_if_moved
-def collect_known_here(session: TaskSession, verification: Verification, show: Callable[[str], None]) -> None:
-    """Record the tests that the verify command selects here, for a task that was taken in another work tree."""
-    limit = verification.limits["verify"]
-    known = collect_known(session.project, session.store, verification.spec, limit=limit, show=show)
-    if known is not None:
+def _record_known(session: TaskSession, spec: TaskSpec, show: Show) -> None:
+    known = _collect_known(session.project, session.store, spec, show)
+    if known:
         with session.transaction() as change:
             change.record(Event(kind="known-taken", data={"known": known}))
 
 
-def collect_known(
-    project: Project, store: TaskStore, spec: TaskSpec, *, limit: float, show: Callable[[str], None]
-) -> str | None:
-    """Return the stored inventory of the selected tests; None if that is unknown, or if there are no tests."""
-    words = pytest_arguments(spec)
-    if words is None:
-        return None
-    kept = ("PHASE_GATE_KEY",)
-    environment = {
-        name: value for name, value in project.environment.items() if name in kept or not name.startswith("PHASE_GATE_")
-    }
-    with tempfile.TemporaryDirectory(prefix="phase-gate-") as folder:
-        answer = Path(folder) / "known"
-        command = [
-            *words,
-            "--collect-only",
-            "-q",
-            f"--phase-baseline=known={answer}",
-            f"--phase-dir={project.state_folder.absolute()}",
-            f"--phase-task={project.task}",
-        ]
-        show(f"collecting what {words[0]} selects ...")
-        try:
-            subprocess.run(
-                command,
-                cwd=project.root,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=limit,
-                check=False,
-            )
-            digest = answer.read_text(encoding="ascii")
-        except (OSError, subprocess.SubprocessError, UnicodeError):
-            return None  # no such command, no plugin in it, or no test yet: the first run will show
-    return digest if store.objects.has(digest) and os.path.basename(digest) == digest else None
+def _is_as_seen(verification: Verification, row: Verification) -> bool:
+    names = ("status", "attempt", "last_step_at")
+    return all(getattr(verification, name) == getattr(row, name) for name in names)
+
+
+def _release(session: TaskSession, row: Verification) -> None:
+    """Record that an attempt ran out of time, unless another worker was first, or its verify command is running."""
+    try:
+        with session.step() as step:
+            current = step.current
+            if not _is_as_seen(current, row):
+                return
+            name = STEPS[current.step]
+            worker, limit = current.by or "its worker", current.limits[name]
+            error = f"{worker} has not ended the {name} step in {limit:g} s: the task is free for another worker"
+            step.fail(FailureType.TIMEOUT, error)
+            step.judge()
+    except (MovedError, NotAllowedError):
+        return
+
+
+def _explain_nothing(overview: Overview) -> Nothing:
+    """Return why no task can be handed out."""
+    left = [row for row in overview.rows if row.status not in FINISHED]
+    if not overview.rows:
+        hint = "phase-gate verify start --task-file FILE"
+        return Nothing(why="no-task", problem="there is no task yet", next_hint=hint)
+    if not left:
+        return Nothing(why="finished", problem="every task is finished", next_command="phase-gate verify status")
+    halted = overview.halted(left[0].wave)
+    if halted:
+        return Nothing(why="needs-person", problem=halted, next_hint=resume_command(left[0].wave))
+    # Pending tasks wait for one of these, or for a task that does not exist.
+    moving = [row for row in left if row.status not in (Status.PENDING, Status.BLOCKED) and not asks_person(row)]
+    first = next((row for row in left if row.status is not Status.PENDING), left[0])
+    problem = f"no task can begin now: {left[0].task} is {left[0].word}"
+    if left[0].by and left[0].status in _WORKED_ON:
+        problem += f", {left[0].by} has it"
+    why: Why = "waiting" if moving or overview.next_task is not None else "needs-person"
+    return Nothing(why=why, problem=problem, next_command=f"phase-gate verify status --task {first.task}")

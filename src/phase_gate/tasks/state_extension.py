@@ -86,10 +86,9 @@ class WorkPart(Part):
         self, value: Work | None, state: State, workflow: Workflow, entry: Entry, remembered: Remembered
     ) -> dict[str, Any]:
         current = workflow.phase(state.phase or "")
-        how = "restart" if state.is_stuck and entry.begins_cycle else entry.how
         past = value or state.parts.get(WORK)
         known = past if isinstance(past, Pipeline) else Pipeline()
-        return entry_data(known, workflow, current, entry.phase, how, files_in(remembered))
+        return entry_data(known, workflow, current, entry.phase, entry.how, files_in(remembered))
 
     def with_consequences(
         self, value: Work, evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase

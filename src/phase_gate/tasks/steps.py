@@ -148,7 +148,7 @@ def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
             _refuse_reviewer(step.current, by)
             _refuse_other_evidence(step, verdict, attachment.written)
             if verdict.is_approved:
-                _refuse_open_ends(step, verdict, changes)
+                _refuse_closed(step, changes)
             reading = _record_verdict(step, verdict, changes, by=by, attachment=attachment.path)
         step.judge(reading, changes)
     return step.status
@@ -172,26 +172,16 @@ def _refuse_other_evidence(step: Step, verdict: Verdict, written: float | None) 
             "files were changed after the verify run: its evidence is stale (verify-fresh)",
             remedy=f"phase-gate verify executor FILE --task {current.task}, and verify the current files",
         )
-    for what, said, there in (
-        ("attempt", "" if verdict.attempt is None else str(verdict.attempt), str(current.attempt)),
-        ("verify run", verdict.evidence, check.id),
-        ("tree", verdict.tree, check.after),
-    ):
-        if said and not there.startswith(said):
-            raise StaleSignalError(f"the verdict is for {what} {said}, this is {there[:16]}", remedy=again)
+    if verdict.evidence and verdict.evidence != check.id:
+        raise StaleSignalError(f"the verdict is for verify run {verdict.evidence}, this is {check.id}", remedy=again)
     if written is not None and written == int(written):
         written += 2  # the times of some file systems have a precision of two seconds
     if written is not None and datetime.fromtimestamp(written, UTC) < datetime.fromisoformat(check.ended_at):
         raise StaleSignalError("the verdict is older than the evidence that it is about", remedy=again)
 
 
-def _refuse_open_ends(step: Step, verdict: Verdict, changes: TaskChanges) -> None:
-    """Refuse an approval with open blockers of the reviewer, or with a closed Gate 1."""
-    if verdict.blockers:
-        raise NotAllowedError(
-            f"APPROVED with open blockers: {'; '.join(verdict.blockers[:3])}",
-            remedy="write REJECTED, or remove the blockers that are resolved",
-        )
+def _refuse_closed(step: Step, changes: TaskChanges) -> None:
+    """Refuse an approval with a closed Gate 1."""
     gate = judge(step.case(), changes).gate_1
     if gate.is_open:
         return
@@ -226,7 +216,7 @@ def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: s
     if verdict.is_approved:
         return Reading(answer="done", reason="; ".join(verdict.findings)[:500], by=by)
     said = [line.strip() for line in verdict.feedback.splitlines() if line.strip()]
-    issues = tuple(_unnumbered(line) for line in said) or (*verdict.blockers, *verdict.concerns)
+    issues = tuple(_unnumbered(line) for line in said) or verdict.concerns
     if len(issues) > 1 and issues[0].endswith(":"):
         issues = issues[1:]
     step.fail(FailureType.ARCHITECT_REJECTION, "; ".join(issues) or "rejected", lines=issues)

@@ -23,16 +23,12 @@ from phase_gate.tasks.work import (
     Request,
     Skip,
     Status,
-    Step,
     TaskSpec,
     Verification,
     Word,
     Work,
 )
 from phase_gate.values import replace
-
-#: Entries of phases that are stored for diagrams: more than any budget of recoveries needs.
-_STEPS = 200
 
 
 def change(work: Work | None, event: Event) -> Work | None:
@@ -242,7 +238,6 @@ def _entered(pipeline: Pipeline, event: Event) -> Pipeline:
     return replace(
         pipeline,
         attempts={**pipeline.attempts, phase: pipeline.attempts.get(phase, 0) + 1},
-        steps=(*pipeline.steps, Step(phase, how))[-_STEPS:],
         old=old,
         words=(),
         approved={name: digest for name, digest in pipeline.approved.items() if name not in anew},

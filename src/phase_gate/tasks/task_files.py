@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import html
 import re
-import shlex
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
-from xml.sax import saxutils
 
 from phase_gate.config.configuration import check_timeouts
 from phase_gate.config.nodes import MAX_BYTES, Items, Node, Place, Table, Text, closest_first, plain, shorten
 from phase_gate.config.reading import Reader
 from phase_gate.config.yaml import decode_text, find_odd_character, read_bytes, read_document
 from phase_gate.errors import DocumentError, TaskFileError
-from phase_gate.tasks.lint import MAX_LENGTH
 from phase_gate.tasks.work import TaskSpec
 from phase_gate.values import replace
 
@@ -70,29 +68,19 @@ def _read_task(node: Table) -> TaskSpec:
     if "type" in node:
         # Plans mark tasks for machines with `auto`. Any other type needs a person, and is not a task of this gate.
         reader.choose(node["type"], ("auto",))
-    task = reader.read(TaskSpec, node, beside=("type", "flaky_reason"), flaky=_read_flaky(reader, node))
+    flaky = ""
+    if "flaky" in node:
+        reader.choose(node["flaky"], ("accepted",))
+        if "flaky_reason" not in node:
+            problem = "flaky: accepted needs a reason"
+            reader.stop(node["flaky"], problem, "add flaky_reason, and what is done about it")
+        flaky = reader.text(node["flaky_reason"]).strip()
+    task = reader.read(TaskSpec, node, beside=("type", "flaky_reason") if flaky else ("type",), flaky=flaky)
     check_timeouts(reader, task.timeouts, node)
     if len(task.name) > MAX_NAME:
         reader.stop(node["name"], f"the name has more than {MAX_NAME} characters", "move the rest to action")
-    _check_command(reader, task, node["verify"])
     files = tuple(dict.fromkeys(_path(reader, each, node["files"]) for each in task.files))
     return plain(replace(task, files=files))
-
-
-def _check_command(reader: Reader, task: TaskSpec, where: Node) -> None:
-    if "\0" in task.verify:
-        reader.stop(where, "a command can't have a NUL in it", "write the command as you would type it")
-    if len(task.verify) > MAX_LENGTH:
-        problem = f"the command has more than {MAX_LENGTH} characters"
-        reader.stop(where, problem, "put it in a script, and run that")
-    if task.shell:
-        return
-    try:
-        words = shlex.split(task.verify)
-    except ValueError as error:
-        reader.stop(where, f"can't be split into words: {error}", "close the quote, or have a shell run it")
-    if not words or not words[0]:
-        reader.stop(where, "there is no command", "write the command as you would type it")
 
 
 def _path(reader: Reader, given: str, where: Node) -> str:
@@ -104,20 +92,6 @@ def _path(reader: Reader, given: str, where: Node) -> str:
         problem = f"{shorten(given)} is not a path relative to the project's root"
         reader.stop(where, problem, "write it as git shows it, as in src/planner.py")
     return f"{path}**" if path.endswith("/") else path
-
-
-def _read_flaky(reader: Reader, node: Table) -> str:
-    """Return why a task is flaky; empty if it is not declared as flaky."""
-    if "flaky" not in node and "flaky_reason" not in node:
-        return ""
-    if "flaky" not in node:
-        problem = "flaky_reason without flaky"
-        reader.stop(node["flaky_reason"], problem, "add flaky: accepted, or remove it")
-    reader.choose(node["flaky"], ("accepted",))
-    if "flaky_reason" not in node:
-        problem = "flaky: accepted needs a reason"
-        reader.stop(node["flaky"], problem, "add flaky_reason, and what is done about it")
-    return reader.text(node["flaky_reason"]).strip()
 
 
 # YAML
@@ -161,7 +135,7 @@ def _refuse(where: object, problem: str, remedy: str) -> NoReturn:
 _COMMENT = re.compile("<!--.*?-->", re.DOTALL)
 _QUOTED = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 #: In a plan a block begins a line: a tag within a sentence only mentions tasks.
-_BLOCK = r"<task(?P<attributes>\s[^<>]*)?>(?P<body>(?:<depends_on>.*?</depends_on>|.)*?)(?P<end></task>|\Z)"
+_BLOCK = r"<task(?P<attributes>\s[^<>]*)?>(?P<body>.*?)(?P<end></task>|\Z)"
 _ELEMENT = re.compile(r"<(?P<tag>\w+)(?P<attributes>\s[^<>]*?)?(?:/>|>(?P<text>.*?)</(?P=tag)>)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"(\w+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _RULE = "---"
@@ -212,12 +186,10 @@ def _read_element(element: re.Match[str], place: Place) -> Iterator[tuple[Text, 
         yield key, Table.of(dict[str, Node](attributes), place, tag)
         return
     for name, value in attributes:
-        # <verify shell="true"> and <flaky reason="…">: attributes are keys of the task in YAML.
-        yield Text.of(f"flaky_{name}" if tag == "flaky" else name, place, name), value
+        # <flaky reason="…"> is `flaky_reason` in YAML.
+        yield Text.of(f"{tag}_{name}", place, name), value
     if tag in ("files", "depends_on"):
-        rows = re.findall(r"<(?:file|task)>(.*?)</(?:file|task)>", text) or re.split(
-            "[,\n]" if tag == "files" else "\n", text
-        )
+        rows = re.split("[,\n]" if tag == "files" else "\n", text)
         items = [Text.of(_meant(row, place), place, f"an item of {tag}") for row in rows if row.strip()]
         yield key, Items.of(items, place, tag)
     else:
@@ -231,8 +203,7 @@ def _attributes(text: str | None, place: Place) -> Iterator[tuple[Text, Node]]:
 
 def _meant(text: str, place: Place) -> str:
     """Return the unescaped text: `&amp;`, `<![CDATA[&]]>` and a `&` that is not markup are all `&`."""
-    quoted = _QUOTED.sub(lambda found: saxutils.escape(found[1]), text)
-    said = saxutils.unescape(quoted, {"&quot;": '"', "&apos;": "'", "&#38;": "&", "&#60;": "<"}).strip()
+    said = html.unescape(_QUOTED.sub(lambda found: html.escape(found[1]), text)).strip()
     if odd := find_odd_character(said):
         _refuse(place, f"the character {odd} can't be in a task", "write printable text only")
     return said

@@ -1,4 +1,4 @@
-"""Evaluate a run of the verify command: how many tests ran, which failed, and what happened to known tests.
+"""Evaluate a run of the verify command: how many tests ran, which failed, and which known tests changed.
 
 A runner that exits with 0 but ran no test has proved nothing. The summaries of pytest and unittest are parsed. For any
 other runner, a line counts that reports in plain words that no test ran. Without either, the exit code decides.
@@ -6,20 +6,16 @@ other runner, a line counts that reports in plain words that no test ran. Withou
 
 from __future__ import annotations
 
-import ast
-import contextlib
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from phase_gate.gate.inventory import join_id
+from phase_gate.gate.inventory import bare_id
 from phase_gate.gate.outcomes import Bucket, Kind
-from phase_gate.source.checks import find_function, has_check
-from phase_gate.source.tests import find_tests, parse_source
 from phase_gate.storage.opening import read_event
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import Value
-from phase_gate.visible import count
+from phase_gate.visible import count, name_first
 
 #: Colors and other terminal sequences.
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r(?=\n)")
@@ -95,7 +91,7 @@ def first_failures(output: str, limit: int = LINES) -> tuple[str, ...]:
 # --- the evidence of a verify run: the recorded runs of pytest in it, else its output
 
 
-class EvaluatedOutput(Value):
+class Weighed(Value):
     tests: int | None = None
     runs: tuple[str, ...] = ()
     problems: tuple[tuple[str, str], ...] = ()
@@ -114,7 +110,7 @@ _FAULTS = (
 )
 
 
-def evaluate_output(store: TaskStore, output: str, *, since: int) -> EvaluatedOutput:
+def weigh(store: TaskStore, output: str, *, since: int) -> Weighed:
     """Return the evidence of the runs that were recorded since then; without any, of the runner's last lines.
 
     :param since: the ledger's last line when the verify command was started.
@@ -129,22 +125,24 @@ def evaluate_output(store: TaskStore, output: str, *, since: int) -> EvaluatedOu
             problems = [
                 ("not-recorded", "pytest had our plugin when the task was taken, but this run was not recorded")
             ]
-        return EvaluatedOutput(tests=tests, problems=tuple(problems))
+        return Weighed(tests=tests, problems=tuple(problems))
     found = [("run-lost", f"run {run[:8]} of pytest began and never ended") for run in open_ones]
     flags: list[str] = []
     for run in runs:
         found += _faults(run)
-        hidden, unseen = _skips(store, run, known)
+        hidden, unseen, changed = _compare(store, run, known)
         if hidden and not run["metrics"].get("tests_newly_skipped"):
             found.append(("no-new-skips", f"{count(hidden, 'test')} newly skipped"))
         if unseen:
             flags.append(f"{count(unseen, 'new test')} skipped")
+        if changed:
+            flags.append(f"changed since the task was taken: {name_first(changed)}")
         if run["metrics"].get("tests_flaky"):
             flags.append(f"flaky: {count(run['metrics']['tests_flaky'], 'test')} passed only after a rerun")
     counted = [run for run in runs if run["kind"] != Kind.VOID]
     if runs and not counted:
         found.append(("no-tests", "pytest was called, and ran no test"))
-    return EvaluatedOutput(
+    return Weighed(
         tests=sum(int(run["metrics"].get("tests_total") or 0) for run in counted),
         runs=tuple(run["run"] for run in runs),
         problems=tuple(dict.fromkeys(found)),
@@ -171,14 +169,15 @@ def _recorded(store: TaskStore, since: int) -> tuple[str | None, list[Mapping[st
     return known, found, list(began)
 
 
-def _skips(store: TaskStore, run: Mapping[str, Any], known: str | None) -> tuple[int, int]:
-    """Return the numbers of newly skipped tests: of known tests, and of new tests.
+def _compare(store: TaskStore, run: Mapping[str, Any], known: str | None) -> tuple[int, int, list[str]]:
+    """Return the numbers of newly skipped tests, of known tests and of new tests, and the known tests that changed.
 
     A skipped test that was not changed since the task was taken is not newly skipped.
     """
     if known is None or not run["outcomes"]:
-        return 0, 0
+        return 0, 0, []
     before, now = store.objects.load_inventory(known), store.objects.load_inventory(run["inventory"])
+    changed = {bare_id(each) for each in now.ids() if before.body(each) not in ("", now.body(each))}
     hidden = unseen = 0
     for test_id, bucket in store.objects.load(run["outcomes"]).items():
         if bucket not in (Bucket.SKIPPED, Bucket.SKIPPED_IF):
@@ -187,9 +186,9 @@ def _skips(store: TaskStore, run: Mapping[str, Any], known: str | None) -> tuple
         then, file = before.files.get(path), now.files.get(path)
         if then is None or not before.body(test_id):
             unseen += 1
-        elif file is None or before.body(test_id) != now.body(test_id) or then.statements != file.statements:
+        elif file is None or bare_id(test_id) in changed or then.statements != file.statements:
             hidden += 1
-    return hidden, unseen
+    return hidden, unseen, sorted(changed)
 
 
 def _faults(run: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -205,42 +204,3 @@ def _faults(run: Mapping[str, Any]) -> list[tuple[str, str]]:
         if metrics.get(name)
     ]
     return found
-
-
-# --- removed or emptied tests; tests are identified by their bodies, so a moved or renamed one is still found
-
-
-def find_altered_tests(texts: Mapping[str, tuple[str, str | None]]) -> dict[str, str]:
-    """Return the tests that were removed or check nothing any more, each with a description.
-
-    :param texts: the changed files, each with its earlier and its current text.
-    """
-    then = {path: _Module(was) for path, (was, _) in texts.items() if path.endswith(".py")}
-    there = {path: _Module(texts[path][1]) for path in then}
-    bodies = {
-        body for path, module in there.items() for name, body in module.tests.items() if name not in then[path].tests
-    }
-    found = {}
-    for path, before in then.items():
-        for name, body in before.tests.items():
-            if name not in there[path].tests:
-                if body not in bodies:
-                    found[join_id(path, name)] = "it is gone"
-            elif before.checks(name) and not there[path].checks(name):
-                found[join_id(path, name)] = "it checks nothing any more"
-    return found
-
-
-class _Module:
-    """The tests of one text, with hashes of their bodies; none if it is not Python."""
-
-    def __init__(self, text: str | None) -> None:
-        self.tree = ast.Module([], [])
-        with contextlib.suppress(SyntaxError):
-            self.tree = parse_source(text or "")
-        # Any class: the project decides which names are tests.
-        self.tests = {test.name: test.body for test in find_tests(self.tree, classes=("*",))}
-
-    def checks(self, name: str) -> bool:
-        function = find_function(self.tree, name)
-        return function is None or has_check(function, self.tree)

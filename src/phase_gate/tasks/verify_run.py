@@ -13,13 +13,11 @@ from phase_gate.evidence.process.run import Ended, run_process
 from phase_gate.evidence.process.tree import Interrupts
 from phase_gate.storage.files import make_folder
 from phase_gate.storage.lock import RunLock
-from phase_gate.storage.tree.fingerprint import Tree, changed_paths
+from phase_gate.storage.tree.fingerprint import Tree, describe_difference
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.tasks.board import Step, TaskSession, TaskStatus
-from phase_gate.tasks.changes import read_texts
-from phase_gate.tasks.lint import steps_of
-from phase_gate.tasks.rules import time_left
-from phase_gate.tasks.verify_evaluation import evaluate_output, find_altered_tests, first_failures
+from phase_gate.tasks.rules import check_limit, time_left
+from phase_gate.tasks.verify_evaluation import first_failures, weigh
 from phase_gate.tasks.verify_verdict import is_unlisted, require_status
 from phase_gate.tasks.work import PHASE, Check, FailureType, Status, Verification
 from phase_gate.values import Value, replace
@@ -27,8 +25,6 @@ from phase_gate.visible import cut
 
 #: Bytes of output that are stored per file.
 KEPT = 256 * 1024
-#: Altered tests that are recorded, and those that are shown with a line each.
-KEPT_TESTS, SHOWN = 200, 5
 
 
 class Display(Value):
@@ -44,26 +40,20 @@ class Display(Value):
     interrupts: Interrupts | None = None
 
 
-class VerifyRunResult(Value):
-    status: TaskStatus
-    #: The file with the output; empty if the run could not begin.
-    log: str = ""
-    #: False if the run was interrupted or did not begin.
-    has_ended: bool = True
+def run_verify(session: TaskSession, display: Display, *, timeout: float | None = None) -> tuple[TaskStatus, str]:
+    """Run the task's verify command and record its result. Returns the file with the output; empty if it did not run.
 
-
-def run_verify(session: TaskSession, display: Display) -> VerifyRunResult:
-    """Run the task's verify command and record its result."""
+    :param timeout: seconds for this run; None for the task's limit.
+    """
     verify = _VerifyRun(session, display)
-    refused = verify.begin()
+    refused = verify.begin(timeout)
     if refused is not None:
-        return VerifyRunResult(status=refused, has_ended=False)
+        return refused, ""
     try:
         verify.execute()
-        status = verify.end()
+        return verify.end(), verify.log_name
     finally:
         verify.release()
-    return VerifyRunResult(status=status, log=verify.log_name, has_ended=verify.check.how != "interrupted")
 
 
 class _VerifyRun:
@@ -75,9 +65,6 @@ class _VerifyRun:
         self.before: Tree = session.tree(self.spec)
         self.check = Check(id=os.urandom(8).hex(), command=self.spec.verify, at="", tree=self.before.digest)
         self.output = ""
-        self.flags: list[str] = []
-        #: The commands to run, and the index of the last one that ran.
-        self.steps, self.step = steps_of(self.spec), 0
         self._hold: RunLock | None = None
         self._serial = 0
 
@@ -92,7 +79,7 @@ class _VerifyRun:
     # --- before --------------------------------------------------------------------------------------------------
 
     @again_if_moved
-    def begin(self) -> TaskStatus | None:
+    def begin(self, timeout: float | None) -> TaskStatus | None:
         """Write the start record; return the task's status if the run can't begin."""
         with self.session.step() as step:
             step.tree = self.before
@@ -106,7 +93,8 @@ class _VerifyRun:
                 step.fail(FailureType.TIMEOUT, "the gate's 1800 s are over")
                 step.judge()
             else:
-                self._record_start(step, min(current.limits["verify"], left))
+                limit = current.limits["verify"] if timeout is None else check_limit("verify", timeout)
+                self._record_start(step, min(limit, left))
         self._serial = self.session.read().serial
         return None if step.evaluation is None else step.status
 
@@ -132,7 +120,7 @@ class _VerifyRun:
 
     def execute(self) -> None:
         """Run the command, and a second time if it failed and is declared flaky."""
-        ended, flaky = self._run_once(), self.spec.flaky
+        ended, flaky, flags = self._run_once(), self.spec.flaky, self.check.flags
         if ended.how == "ended" and ended.code != 0 and flaky:
             first = ended.code
             self.display.show(f"it ended with {first}; declared flaky ({flaky}), so it runs once more")
@@ -140,8 +128,8 @@ class _VerifyRun:
             self._serial = self.session.read().serial
             ended = self._run_once()
             if ended.how == "ended" and ended.code == 0:
-                self.flags.append(f"flaky: it ended with {first} first, and passed in a second run")
-        self.output, self.step = _read(ended.output), ended.step
+                flags = (f"flaky: it ended with {first} first, and passed in a second run",)
+        self.output = _read(ended.output)
         self.check = replace(
             self.check,
             how=ended.how,
@@ -152,6 +140,7 @@ class _VerifyRun:
                 "output", {"output": self.output, "stdout": _read(ended.stdout), "stderr": _read(ended.stderr)}
             ),
             summary=_summary(self.output),
+            flags=flags,
         )
 
     def _run_once(self) -> Ended:
@@ -163,11 +152,9 @@ class _VerifyRun:
             "PHASE_GATE_DIR": str(project.state_folder.absolute()),
             "PHASE_GATE_PHASE": PHASE.lower(),
         }
-        first, *rest = self.steps
         ended = run_process(
-            first,
-            then=rest,
-            shell=self.spec.shell,
+            check.command,
+            shell=True,
             cwd=project.root,
             environment=environment,
             timeout=check.limit,
@@ -196,53 +183,41 @@ class _VerifyRun:
                 raise NotAllowedError(
                     f"{session.task} was changed while its verify command ran", remedy="phase-gate verify status"
                 )
-            changes = step.changes()
-            self._weigh(after, current, changes.own)
+            self._weigh(after)
             step.end_check(self.check)
             self._fail(step)
-            step.judge(changes=changes)
+            step.judge()
         session.board.refresh()
         return step.status
 
-    def _weigh(self, after: Tree, current: Verification, own: tuple[str, ...]) -> None:
-        """Evaluate the run: the files that it changed, the tests that it ran, and tests that were altered."""
-        session = self.session
-        weighed = evaluate_output(session.store, self.output, since=self._serial)
-        flags = [*self.flags, *weighed.flags]
-        names = changed_paths(self.before.files, after.files)
-        if names:
-            flags.append(f"files changed while it ran: {', '.join(names[:5])}")
-        # A test that checks nothing any more makes the pass weak.
-        altered = find_altered_tests(read_texts(session.project.root, session.memory(current), own))
-        doubtful = [f"{name}: {what}" for name, what in altered.items()]
-        more = [f"{len(doubtful) - SHOWN} more tests were emptied or are gone"] if len(doubtful) > SHOWN else []
+    def _weigh(self, after: Tree) -> None:
+        """Evaluate the run: the files that it changed, and the tests that it ran."""
+        weighed = weigh(self.session.store, self.output, since=self._serial)
+        changed = describe_difference(self.before.files, after.files)
+        names = (*changed.added, *changed.removed, *changed.changed)
+        written = (f"files changed while it ran: {', '.join(names[:5])}",) if names else ()
         self.check = replace(
             self.check,
             after=after.digest,
             tests=weighed.tests,
             runs=weighed.runs,
             problems=weighed.problems if self.check.exit_code == 0 else (),
-            altered=tuple(altered.items())[:KEPT_TESTS],
-            flags=(*flags, *doubtful[:SHOWN], *more),
+            flags=(*self.check.flags, *weighed.flags, *written),
         )
 
     def _fail(self, step: Step) -> None:
-        check, kind, error = self.check, FailureType.VERIFY_FAILURE, ""
-        command = cut(self.steps[self.step] if self.step or check.exit_code else check.command)
-        lines = first_failures(self.output)
+        check, lines = self.check, first_failures(self.output)
         if check.how == "timed-out":
-            kind, error = FailureType.TIMEOUT, check.why
-        elif check.how == "not-started":
-            error = f"`{command}` could not be started: {check.why}"
-        elif check.how == "ended" and check.problems:
+            step.fail(FailureType.TIMEOUT, check.why, lines=lines)
+        elif check.problems:
             lines = tuple(text for _, text in check.problems)
-            error = f"`{command}` ended with 0 and proves nothing: {lines[0]}"
-        elif check.how == "ended" and check.exit_code != 0:
+            error = f"`{cut(check.command)}` ended with 0 and proves nothing: {lines[0]}"
+            step.fail(FailureType.VERIFY_FAILURE, error, lines=lines, exit_code=0)
+        elif check.how == "not-started" or (check.how == "ended" and check.exit_code != 0):
             first = f": {lines[0]}" if lines else ""
-            place = f" (step {self.step + 1} of {len(self.steps)})" if len(self.steps) > 1 else ""
-            error = f"`{command}`{place} ended with {check.exit_code}{first}"
-        if error:
-            step.fail(kind, error, lines=lines, check=check)
+            ended = f"ended with {check.exit_code}" if check.how == "ended" else f"could not be started: {check.why}"
+            error = f"`{cut(check.command)}` {ended}{first}"
+            step.fail(FailureType.VERIFY_FAILURE, error, lines=lines, exit_code=check.exit_code)
 
     def release(self) -> None:
         if self._hold is not None:

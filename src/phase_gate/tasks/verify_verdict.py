@@ -70,10 +70,6 @@ def _findings(verification: Verification, changes: TaskChanges) -> list[Finding]
             Finding(slug="verify-proves", tier="hard", id=slug, detail=text, proof=check.id)
             for slug, text in check.problems
         ]
-        found += [
-            Finding(slug="tests-unchanged", tier="advisory", id=test, file=test.partition("::")[0], detail=text)
-            for test, text in check.altered
-        ]
         if check.has_ended and check.after != changes.tree:
             detail = f"verified was {check.after[:16]}, there is {changes.tree[:16]}"
             found.append(Finding(slug="verify-fresh", tier="hard", detail=detail))

@@ -101,15 +101,11 @@ class Failure(Value):
     lines: tuple[str, ...] = ()
     #: The exit code of the verify command; None if it did not end, or did not run.
     exit_code: int | None = None
-    #: False for a verify command that could not even be started.
-    started: bool = True
     #: False if the work itself did not fail: it waits for another task, or files were changed meanwhile.
     counts: bool = True
     #: True once a later attempt has passed this step; and how the failure was fixed.
     recovered: bool = False
     resolution: str = ""
-    #: Number of failing tests and checks; None if something else was missing, and the number is unknown.
-    failing: int | None = None
     #: The cause in the root-cause record, and the input that it requires from a person.
     root_cause: str = ""
     human_input: str = ""
@@ -159,8 +155,6 @@ class TaskSpec(Value):
     verify: str = field(strip=True)
     #: The criteria for being done.
     done: str = field(strip=True)
-    #: Whether a shell runs the command.
-    shell: bool = False
     #: Names of tasks that have to be approved first.
     depends_on: tuple[str, ...] = field(default=(), or_one=True)
     #: Why a failing verify command may run once more; empty if the task does not declare it as flaky.
@@ -268,8 +262,6 @@ class Check(Value):
     #: Why an exit code of 0 is no proof, as pairs of slug and text; and reasons that only make the pass weak.
     problems: tuple[tuple[str, str], ...] = ()
     flags: tuple[str, ...] = ()
-    #: Tests that were changed or removed since the task was taken, as pairs of id and text.
-    altered: tuple[tuple[str, str], ...] = ()
     #: Why it did not end by itself.
     why: str = ""
 
@@ -416,13 +408,6 @@ class Request(Value):
     reason: str = ""
 
 
-class Step(Value, kw_only=False):
-    """A phase that was entered, and how."""
-
-    phase: str
-    how: str
-
-
 class Pipeline(Work):
     #: Recorded digests of the constitution's files; empty for a missing file.
     constitution: Mapping[str, str] = field(default_factory=dict)
@@ -430,7 +415,6 @@ class Pipeline(Work):
     rules: str = ""
     #: Commands of checks that were added later, by the names of their rules. They are rules from then on.
     commands: Mapping[str, str] = field(default_factory=dict)
-    steps: tuple[Step, ...] = ()
     #: Contents of artifacts that belong to earlier attempts, by artifact.
     old: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: Artifacts when the recovery began. Artifacts that are made during the recovery belong to the next attempt.

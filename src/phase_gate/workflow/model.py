@@ -54,8 +54,7 @@ class Limits(Value):
 class Phase(Value):
     name: str = field(key="")
     gate_1: Gate1
-    #: Empty for a phase that recovers: its root-cause record names the next phase.
-    next: str = ""
+    next: str
     purpose: str = field(default="", prose=True)
     tests: Tests = "passing"
     scope: Scope = "suite"
@@ -67,7 +66,7 @@ class Phase(Value):
     on_failure: str = ""
     #: Whether a pending change request leads to its own phase instead of `next`.
     routes: bool = False
-    #: Whether failures lead to this phase.
+    #: Whether failures lead to this phase. Its root-cause record names the phase to return to.
     recovers: bool = False
     #: Sources of automatic change requests in this phase: `drift`, or artifacts with findings.
     raises: tuple[str, ...] = ()
@@ -117,8 +116,7 @@ MAX_RECOVERIES, USUAL_RECOVERIES = "max_recoveries", 5
 DRIFT = "drift"
 
 #: The built-in schemas of artifacts.
-ArtifactSchema = Literal["audit", "root-cause", "snapshot"]
-AUDIT, ROOT_CAUSE, SNAPSHOT = "audit", "root-cause", "snapshot"
+SNAPSHOT, AUDIT, ROOT_CAUSE = "snapshot", "audit", "root-cause"
 
 
 class Artifact(Value):
@@ -127,8 +125,10 @@ class Artifact(Value):
     name: str = field(key="")
     #: A glob, relative to the root.
     path: str = field(below_root="")
-    #: For JSON files; None for other files.
-    schema: ArtifactSchema | None = None
+    #: A built-in schema, for JSON files; empty for none.
+    schema: str = ""
+    #: A regular expression that the content has to match.
+    pattern: str = field(default="", phrases=True)
     #: A line that the content has to include, ignoring case and markup.
     line: str = field(default="", prose=True)
     min_words: int = field(default=1, minimum=1)
@@ -187,12 +187,15 @@ class ArtifactChange(Value):
     """A project's changes to an artifact."""
 
     path: str | None = field(default=None, below_root="")
+    #: A new pattern removes the workflow's line, and a new line its pattern.
+    pattern: str = field(default="", phrases=True)
     line: str = field(default="", prose=True)
     min_words: int | None = field(default=None, minimum=1)
 
     def apply(self, artifact: Artifact) -> Artifact:
+        looks = {"pattern": self.pattern, "line": self.line} if self.pattern or self.line else {}
         words = artifact.min_words if self.min_words is None else self.min_words
-        return replace(artifact, path=self.path or artifact.path, line=self.line or artifact.line, min_words=words)
+        return replace(artifact, path=self.path or artifact.path, min_words=words, **looks)
 
 
 # --- a project's changes to its workflow

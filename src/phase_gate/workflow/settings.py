@@ -219,14 +219,12 @@ class AgentSettings(Value):
 
 
 class VerificationSettings(Value):
-    """Defaults for verify tasks, unless the command line or the task overrides them."""
+    """Defaults for verify tasks, unless the task overrides them."""
 
     #: Seconds by step: executor, verify, review.
     timeouts: Mapping[str, float] = field(default_factory=dict, minimum=1)
     #: No time limits for executor and reviewer, for tasks that people do.
     untimed: bool = False
-    #: The path of a readable summary of all tasks, relative to the root; None for a file in the state folder.
-    state_file: str | None = field(default=None, below_root="")
 
 
 class DriveBudget(Value):

@@ -19,12 +19,16 @@ class DocumentProvider(Provider):
 
     def remember(self, context: EvidenceContext) -> Any:
         catalogue = Catalogue.of(context.configuration)
-        return {"rules": to_json(catalogue), "documents": Library(context, catalogue).seen()}
+        seen = Library(context, catalogue).seen()
+        return {
+            "rules": to_json(catalogue),
+            "documents": {path: [each.content, each.text] for path, each in seen.items()},
+        }
 
     def measure(self, context: EvidenceContext) -> Measured:
-        from phase_gate.evidence.documents.document_metrics import measure_documents
+        from phase_gate.evidence.documents.document_metrics import DocumentMeasurement
 
-        return measure_documents(context)
+        return DocumentMeasurement(context).measure()
 
 
 PROVIDER = DocumentProvider()
