@@ -125,6 +125,8 @@ def test_a_corrected_test_that_passes_at_once_stays_where_a_person_can_waive_it(
     assert standing(project)[:2] == (1, "GREEN")
     run(project, "green", "-v")
     assert found(project) == [("tests-unchanged", "test_calc.py::test_sub")]
+    sent_back = run(project, "red")
+    assert sent_back.has("no test of this step", "tests-unchanged keeps GREEN closed"), "why, without -v"
     waive(project, "tests-unchanged")
     assert run(project, "green", "-v").code == 0
     assert numbers(project, "tests_altered") == [1], "waived, and still said"

@@ -146,7 +146,7 @@ def _gate_row(gate: str, answer: str, why: str, markup: Mapping[str, bool]) -> L
 
 def _why_gate_1(evaluation: Evaluation) -> str:
     gate = evaluation.gate_1
-    if evaluation.status == "void":
+    if evaluation.subject.iteration is None:
         return evaluation.reason
     if gate.is_open:
         return _name(gate)
