@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
-from phase_gate.values import Value, annotation_of, fields, has_default
+from phase_gate.values import Value, annotation_of, as_dict, fields, without_defaults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 def to_json(value: Value) -> dict[str, Any]:
     """Return the fields that do not hold their defaults, as plain JSON."""
-    kept = (name for name in fields(type(value)) if not has_default(value, name))
-    return {name: _plain(getattr(value, name), to_json) for name in kept}
+    kept = without_defaults(value)
+    return {name: held if type(held) in _SIMPLE else _plain(held, to_json) for name, held in kept.items()}
 
 
 def spell_out(value: Value) -> dict[str, Any]:
     """Return all fields as plain JSON, for documents that others read, too."""
-    return {name: _plain(getattr(value, name), spell_out) for name in fields(type(value))}
+    return {name: _plain(held, spell_out) for name, held in as_dict(value).items()}
 
 
 def spell_out_each(values: Iterable[Value]) -> list[dict[str, Any]]:
@@ -65,12 +65,19 @@ def from_json(kind: type[T], document: object) -> T:
     """Return the value that `to_json` wrote."""
     if not isinstance(document, dict):
         raise TypeError(f"{kind.__name__}: {_name(document)} instead of an object")
-    return kind(**{name: reader(kind, name)(row, None) for name, row in document.items()})
+    held = {}
+    for name, row in document.items():
+        try:
+            held[name] = reader(kind, name)(row, None)
+        except (TypeError, ValueError) as error:
+            sort = TypeError if isinstance(error, TypeError) else ValueError
+            raise sort(f"{kind.__name__}.{name}: {error}") from None
+    return kind(**held)
 
 
 def stand_as_text(kind: type[T], write: Callable[[T], str], read: Callable[[str], T]) -> None:
     """Let a kind of value be a text in documents. Fields may name it for the type checker only."""
-    read_text = _read_plain((str,), kind.__name__)
+    read_text = _read_plain((str,))
     _WRITERS[kind] = write
     _TEXTS[kind.__name__] = lambda row, within: (
         read(read_text(row, None)) if within is None else within.parse(kind, row)
@@ -90,32 +97,33 @@ def reader(kind: type[Value], name: str) -> Read:
     """Return what reads a field."""
     if name not in fields(kind):
         raise ValueError(f"unknown field {name!r}")
-    text, module = annotation_of(kind, name)
-    return _reader(text, f"{kind.__name__}.{name}", vars(sys.modules[module]))
+    return _reader(*annotation_of(kind, name))
 
 
-def _reader(text: str, where: str, names: Mapping[str, Any]) -> Read:
+@cache
+def _reader(text: str, module: str) -> Read:
+    """Return what reads an annotation in a module."""
     options = _split(text, "|")
     if "None" in options:
-        inner = _reader(" | ".join(each for each in options if each != "None"), where, names)
+        inner = _reader(" | ".join(each for each in options if each != "None"), module)
         return lambda row, within: None if row is None else inner(row, within)
     if all(each in _PLAIN for each in options):
-        return _read_plain(tuple(kind for each in options for kind in _PLAIN[each]), where)
+        return _read_plain(tuple([kind for each in options for kind in _PLAIN[each]]))
     base, _, inside = text.removesuffix("]").partition("[")
     arguments = _split(inside, ",")
     if base == "tuple" and arguments[-1] == "...":
-        return _read_list(arguments[0], where, names)
+        return _read_list(arguments[0], module)
     if base == "tuple":
-        return _read_tuple([_reader(each, where, names) for each in arguments], where)
+        return _read_tuple([_reader(each, module) for each in arguments])
     if base == "frozenset":
-        read_list = _read_list(arguments[0], where, names)
+        read_list = _read_list(arguments[0], module)
         return lambda row, within: frozenset(read_list(row, within))
     if base == "Mapping":
-        return _read_mapping(arguments[1], where, names)
-    return _TEXTS[text] if text in _TEXTS else _read_named(names[text], where)
+        return _read_mapping(arguments[1], module)
+    return _TEXTS[text] if text in _TEXTS else _read_named(vars(sys.modules[module])[text])
 
 
-def _read_named(found: Any, where: str) -> Read:
+def _read_named(found: Any) -> Read:
     """Return what reads a type by its name: a value, an enumeration or a literal."""
     if isinstance(found, type) and issubclass(found, Value):
         return lambda row, within: from_json(found, row) if within is None else within.read(found, row)
@@ -127,7 +135,7 @@ def _read_named(found: Any, where: str) -> Read:
         if within is not None:
             return within.choose(row, choices)
         if type(row) is not str or row not in choices:
-            raise ValueError(f"{where}: {row!r} is none of {', '.join(choices)}")
+            raise ValueError(f"{row!r} is none of {', '.join(choices)}")
         return row
 
     return read
@@ -146,26 +154,26 @@ _PLAIN: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def _read_plain(types: tuple[type, ...], where: str) -> Read:
+def _read_plain(types: tuple[type, ...]) -> Read:
     def read(row: Any, within: Any) -> Any:
         if type(row) in types or not types:
             return row
         if within is not None:
             return within.convert(row, types)
-        raise TypeError(f"{where}: {_name(row)} instead of {types[0].__name__}")
+        raise TypeError(f"{_name(row)} instead of {types[0].__name__}")
 
     return read
 
 
-def _read_list(text: str, where: str, names: Mapping[str, Any]) -> Read:
-    read_item = _reader(text, where, names)
+def _read_list(text: str, module: str) -> Read:
+    read_item = _reader(text, module)
     types = _plain_types(text)
 
     def read(row: Any, within: Any) -> Any:
         if not isinstance(row, list | tuple):
             if within is not None:
                 within.refuse_list(row)
-            raise TypeError(f"{where}: {_name(row)} instead of a list")
+            raise TypeError(f"{_name(row)} instead of a list")
         return tuple(row) if types.issuperset(map(type, row)) else tuple([read_item(each, within) for each in row])
 
     return read
@@ -179,24 +187,24 @@ def _plain_types(text: str) -> frozenset[type]:
     return frozenset(kind for each in options for kind in _PLAIN[each])
 
 
-def _read_tuple(items: list[Read], where: str) -> Read:
+def _read_tuple(items: list[Read]) -> Read:
     def read(row: Any, within: Any) -> Any:
         if not isinstance(row, list | tuple) or len(row) != len(items):
-            raise TypeError(f"{where}: {_name(row)} instead of a list of {len(items)}")
+            raise TypeError(f"{_name(row)} instead of a list of {len(items)}")
         return tuple([each(part, within) for each, part in zip(items, row, strict=True)])
 
     return read
 
 
-def _read_mapping(text: str, where: str, names: Mapping[str, Any]) -> Read:
-    read_item = _reader(text, where, names)
+def _read_mapping(text: str, module: str) -> Read:
+    read_item = _reader(text, module)
     types = _plain_types(text)
 
     def read(row: Any, within: Any) -> Any:
         if within is not None:
             return within.read_each(row, read_item)
         if not isinstance(row, dict):
-            raise TypeError(f"{where}: {_name(row)} instead of an object")
+            raise TypeError(f"{_name(row)} instead of an object")
         if types.issuperset(map(type, row.values())):
             return row
         return {name: read_item(each, None) for name, each in row.items()}

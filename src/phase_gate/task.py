@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
 from phase_gate.errors import NotAllowedError, PhaseGateError, TamperedError
-from phase_gate.gate.freshness import CurrentStatus, WayOn, assess, outdated
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.state_extensions import DRIVE, parts_of
 from phase_gate.project import Project
@@ -25,6 +24,7 @@ from phase_gate.workflow.names import step_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from phase_gate.gate.freshness import CurrentStatus, NextStep
     from phase_gate.workflow.model import Workflow
 
 
@@ -139,12 +139,14 @@ class Task:
         left = self.state.trees.last
         if left is None or left == self.tree.digest:
             return ()
-        from phase_gate.storage.snapshots import changed_since_last_run
+        from phase_gate.storage.last_files import changed_since_last_run
 
         return changed_since_last_run(self.store.folder, left, {**self.tree.files, **self.tree.beside})
 
     def current_status(self, *, gate_1_only: bool = False) -> CurrentStatus:
         """Return the current status of the task, for every command that shows it."""
+        from phase_gate.gate.freshness import assess  # here, not above: a run does not ask
+
         return assess(
             self.state,
             # Where no phase has begun there is nothing that files could have changed since.
@@ -154,24 +156,28 @@ class Task:
             lost=self.lost_runs,
             gate_1_only=gate_1_only,
             begin="" if self.state.phase is not None else self.project.begin_command,
-            way_on=self._find_way_on,
+            next_step=self._find_next_step,
         )
 
     def outdated(self) -> CurrentStatus | None:
         """Return why the last verdict is not about the current phase and files; None if it is."""
+        from phase_gate.gate.freshness import outdated
+
         return outdated(
             self.state,
             tree=self.tree.digest,
             changed=self.changed_files,
             lost=self.lost_runs,
-            way_on=self._find_way_on,
+            next_step=self._find_next_step,
         )
 
-    def _find_way_on(self) -> WayOn:
-        return WayOn(self.way_on, self.takes_run)
+    def _find_next_step(self) -> NextStep:
+        from phase_gate.gate.freshness import NextStep
+
+        return NextStep(self.next_step, self.takes_run)
 
     @property
-    def way_on(self) -> str:
+    def next_step(self) -> str:
         """What to type to have the present phase judged again."""
         return step_command(self._phase_to_type, self.state.task, takes_run=self.takes_run)
 

@@ -1,9 +1,9 @@
-"""Frozen values with slots: what a frozen dataclass is, made without generating code.
+"""Frozen values: what a frozen dataclass is, made without generating code.
 
 Pure. A dataclass writes and compiles its methods when its module is imported: four million instructions a class, on
 top of the eighty that importing `dataclasses` takes. With some seventy values that was half of what a short run paid
-for us, and most of what `phase-gate check` took. Here all values share their methods; making one is a little slower,
-which does not matter where there are some hundred of them and not some hundred thousand.
+for us, and most of what `phase-gate check` took. Here all values share their methods,
+and a value holds its fields in a dictionary.
 """
 
 from __future__ import annotations
@@ -61,34 +61,40 @@ def field(*, default: Any = MISSING, default_factory: Callable[[], Any] | None =
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 class _ValueType(type):
-    """Turns the annotations of a class into slots and its assignments into defaults."""
+    """Collects the annotations and assignments of a class as fields and defaults."""
 
     def __new__(
         mcls, name: str, bases: tuple[_ValueType, ...], namespace: dict[str, Any], *, kw_only: bool = True
     ) -> _ValueType:
-        names = tuple(namespace.get("__annotations__", ()))
-        before, inherited = (bases[0]._fields, bases[0]._defaults) if bases else ((), {})
         own = dict(namespace)
-        defaults = {each: own.pop(each) for each in names if each in own}
-        told = {each: held for each, held in defaults.items() if type(held) is _Told}
-        defaults |= {each: held.default for each, held in told.items()}
-        if told:
-            defaults = {each: held for each, held in defaults.items() if held is not MISSING}
-        fields = (*before, *names)
-        # All at once: each attribute that a class gets later takes as long as a slot.
-        own["__slots__"] = names
-        own["_fields"] = fields
-        own["_defaults"] = {**inherited, **defaults} if inherited else defaults
-        own["_told"] = {**(bases[0]._told if bases else {}), **{each: held.told for each, held in told.items()}}
-        own["_by_place"] = () if kw_only else fields
+        defaults: dict[str, Any] = dict(bases[0]._defaults) if bases else {}
+        told = dict(bases[0]._told) if bases else {}
+        for each in namespace.get("__annotations__", ()):
+            held: Any = own.pop(each, MISSING)
+            if type(held) is _Told:
+                held, told[each] = held.default, held.told
+            defaults[each] = held
+        # All at once: each attribute that a class gets later takes as long as several of these.
+        own["_defaults"] = defaults
+        own["_required"] = [each for each, held in defaults.items() if held is MISSING]
+        own["_made"] = [(each, held.make) for each, held in defaults.items() if type(held) is _Factory]
+        own["_told"] = told
+        own["_by_place"] = () if kw_only else tuple(defaults)
         return super().__new__(mcls, name, bases, own)
 
-    _fields: tuple[str, ...]
+    #: All fields in order, with their defaults; MISSING for those that have to be given.
     _defaults: dict[str, Any]
+    _required: list[str]
+    #: The fields with a factory.
+    _made: list[tuple[str, Callable[[], Any]]]
     #: Further information about fields, from `field()`.
     _told: dict[str, dict[str, Any]]
     #: The fields that may be given without their names.
     _by_place: tuple[str, ...]
+
+
+#: Sets what `Value` itself refuses to set.
+_put = object.__setattr__
 
 
 class Value(metaclass=_ValueType):
@@ -100,17 +106,16 @@ class Value(metaclass=_ValueType):
             kind = type(self)
             if given:
                 named = _name_them(kind, given, named)
-            defaults = kind._defaults
-            for name, put in _SETTERS.get(kind) or _make_setters(kind):
-                if name in named:
-                    put(self, named.pop(name))
-                elif name in defaults:
-                    default = defaults[name]
-                    put(self, default.make() if type(default) is _Factory else default)
-                else:
+            held = {**kind._defaults, **named}
+            if len(held) != len(kind._defaults):
+                raise TypeError(f"{kind.__name__} has no field {min(named.keys() - kind._defaults.keys())!r}")
+            for name in kind._required:
+                if name not in named:
                     raise TypeError(f"{kind.__name__}: {name!r} is missing")
-            if named:
-                raise TypeError(f"{kind.__name__} has no field {min(named)!r}")
+            for name, make in kind._made:
+                if name not in named:
+                    held[name] = make()
+            _put(self, "__dict__", held)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen: {name!r} can't be set")
@@ -123,13 +128,13 @@ class Value(metaclass=_ValueType):
             return True
         if type(other) is not type(self):
             return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in type(self)._fields)
+        return self.__dict__ == other.__dict__
 
     def __hash__(self) -> int:
-        return hash(tuple(getattr(self, name) for name in type(self)._fields))
+        return hash(tuple(self.__dict__.values()))
 
     def __repr__(self) -> str:
-        rows = ", ".join(f"{name}={getattr(self, name)!r}" for name in type(self)._fields)
+        rows = ", ".join(f"{name}={held!r}" for name, held in self.__dict__.items())
         return f"{type(self).__qualname__}({rows})"
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -138,13 +143,17 @@ class Value(metaclass=_ValueType):
 
 def fields(kind: type[Value]) -> tuple[str, ...]:
     """Return the names of a value's fields, in order."""
-    return kind._fields
+    return tuple(kind._defaults)
 
 
-def has_default(value: Value, name: str) -> bool:
-    """Return whether a field has its default value."""
-    default, held = default_of(type(value), name), getattr(value, name)
-    return held is default or bool(held == default)
+def without_defaults(value: Value) -> dict[str, Any]:
+    """Return the fields that do not have their default values, as a dictionary."""
+    defaults, kept = type(value)._defaults, {}
+    for name, held in value.__dict__.items():
+        default = defaults[name]
+        if held is not default and held != (default.make() if type(default) is _Factory else default):
+            kept[name] = held
+    return kept
 
 
 def default_of(kind: type[Value], name: str) -> Any:
@@ -169,21 +178,12 @@ def told_about(kind: type[Value], name: str) -> dict[str, Any]:
 
 def as_dict(value: Value) -> dict[str, Any]:
     """Return the fields as a dictionary. Nested values stay values."""
-    return {name: getattr(value, name) for name in type(value)._fields}
+    return dict(value.__dict__)
 
 
 def replace(value: T, /, **changes: Any) -> T:
     """Return the value with some fields changed."""
-    return type(value)(**{**as_dict(value), **changes})
-
-
-#: Made with the first value: of many classes a start makes none. Not in the class, which stays as it is.
-_SETTERS: dict[type, tuple[tuple[str, Callable[[object, object], None]], ...]] = {}
-
-
-def _make_setters(kind: _ValueType) -> tuple[tuple[str, Callable[[object, object], None]], ...]:
-    made = _SETTERS[kind] = tuple([(each, getattr(kind, each).__set__) for each in kind._fields])
-    return made
+    return type(value)(**{**value.__dict__, **changes})
 
 
 def _remake(kind: type[T], named: dict[str, Any]) -> T:

@@ -189,7 +189,7 @@ def pad(text: str, width: int) -> str:
     return text + " " * max(0, width - width_of(text))
 
 
-def keep_end(text: str, width: int) -> str:
+def shorten_start(text: str, width: int) -> str:
     """Return as much of the end of a text as fits."""
     start = len(text)
     while start and width_of(text[start - 1 :]) <= width:

@@ -33,10 +33,10 @@ def judge(
     rules: ConfidenceRules | None = None,
     threshold: int = 2,
 ) -> Decision:
-    return weigh(text, context, gate, rules, threshold)[0]
+    return evaluate_output(text, context, gate, rules, threshold)[0]
 
 
-def weigh(
+def evaluate_output(
     text: str,
     context: ClaimContext = CONTEXT,
     gate: ExitGate | None = None,
@@ -90,8 +90,8 @@ def test_an_iteration_counts_once(counted: Claims, expected: int) -> None:
 
 def test_a_blocked_claim_counts_once_an_iteration() -> None:
     context = replace(CONTEXT, failure="a test fails", breaker=Breaker(exit_blocked=2))
-    assert weigh(GOOD, replace(context, counted=Claims(blocked_in=1)))[1].exit_blocked == 3
-    assert weigh(GOOD, replace(context, counted=Claims(blocked_in=2)))[1].exit_blocked == 2
+    assert evaluate_output(GOOD, replace(context, counted=Claims(blocked_in=1)))[1].exit_blocked == 3
+    assert evaluate_output(GOOD, replace(context, counted=Claims(blocked_in=2)))[1].exit_blocked == 2
 
 
 @pytest.mark.parametrize(
@@ -115,12 +115,12 @@ def test_a_claim_is_never_progress() -> None:
     half_open = Breaker(status=Status.HALF_OPEN, no_progress=4, reason="4 complete runs without progress")
     for text in (GOOD, "All tasks are completed."):
         for limits in (Limits(), Limits(exit_blocked=0)):
-            _, now = weigh(text, replace(CONTEXT, breaker=half_open, limits=limits))
+            _, now = evaluate_output(text, replace(CONTEXT, breaker=half_open, limits=limits))
             assert (now.status, now.no_progress) == (Status.HALF_OPEN, 4)
 
 
 def test_an_honest_not_done_is_no_blocked_claim() -> None:
-    decision, breaker = weigh("EXIT_STATUS: CONTINUE\n", replace(CONTEXT, counted=Claims(done=3)))
+    decision, breaker = evaluate_output("EXIT_STATUS: CONTINUE\n", replace(CONTEXT, counted=Claims(done=3)))
     assert (decision.is_claim, breaker.exit_blocked, decision.claims_done) == (False, 0, 0)
 
 

@@ -16,9 +16,15 @@ def test_a_fact_opens_gate_1(begin: Begin) -> None:
         "value": True,
         "reason": "tidy",
         "by": "ann",
-        "next_command": "pytest --phase=refactor",
+        "next_command": "phase-gate signal",
     }
+    assert {desk.json(name)["next_command"] for name in ("status", "check")} == {"phase-gate signal"}
     assert desk.gate("signal", "--reason", "done").code == 0
+
+
+def test_a_fact_that_opens_nothing_leads_to_a_run(begin: Begin) -> None:
+    document = begin("refactor").json("declare", "refactoring_complete=false", "--reason", "not yet")
+    assert document["next_command"] == "pytest --phase=auto"
 
 
 def test_the_last_word_counts(begin: Begin) -> None:

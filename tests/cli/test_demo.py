@@ -49,28 +49,6 @@ def test_a_step_that_does_not_end_as_told_is_a_failure(begin: Begin, monkeypatch
     assert (ran.code, ran.document) == (1, {"steps": 1, "unexpected": 1})
 
 
-@pytest.mark.usefixtures("short_story")
-def test_it_can_be_kept(begin: Begin) -> None:
-    desk = begin("")
-    assert desk.gate("demo", "--keep", "new/demo", "--json").code == 0
-    assert (desk.root / "new" / "demo" / "pytest.ini").exists()
-
-
-@pytest.mark.usefixtures("short_story")
-@pytest.mark.parametrize(
-    ("place", "code", "problem"),
-    [
-        pytest.param(".", 13, " is not empty", id="a-project"),
-        pytest.param("pytest.ini", 11, "pytest.ini is a file, not a folder", id="a-file"),
-    ],
-)
-def test_it_never_writes_over_what_is_there(begin: Begin, place: str, code: int, problem: str) -> None:
-    desk = begin("red")
-    found = desk.error("demo", "--keep", place)
-    assert found[0] == code
-    assert found[2].endswith(problem)
-
-
 @pytest.mark.parametrize(
     ("environment", "coloured"),
     [

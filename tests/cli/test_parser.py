@@ -74,7 +74,7 @@ def test_what_is_wrong_with_one(words: list[str], problem: str) -> None:
 HIDDEN = ["a\x1b[2Jb", "a\rb", "a\x07", "a\x9b2J", "a\x00", "a\u202eb", "a\u200bb", "a\u2028::error::", "a\udc9b"]
 #: Names of files, and words for pytest or another program: the printer shows what is in them.
 ANYTHING = ("FILE", "DIR", "FOLDER", "COMMAND", "-- ARGS", "-- COMMAND")
-SENTENCES = ("reason", "remaining_work", "title", "exit_signal", "message", "goal")
+SENTENCES = ("reason", "title", "exit_signal", "message", "goal")
 ROWS = [
     pytest.param(argument, id=f"{name} {argument.key}")
     for name, command in COMMANDS.items()

@@ -107,13 +107,6 @@ def test_a_line_that_is_missing_is_told_in_words(pipe: Pipe) -> None:
     assert pipe.read()["gate_1"]["satisfied"]
 
 
-def test_a_pattern_of_the_project_is_named_by_its_place(pipe: Pipe) -> None:
-    own = "artifacts: {intake-brief: {pattern: '(?m)^Asked by: \\w+'}}\n"
-    ran = start(pipe, CONFIGURATION + own, {PATHS["intake-brief"]: "Somebody asked.\n"})
-    assert "(20 different words; text that fits artifacts.intake-brief.pattern)" in ran.out
-    assert "(?m)" not in pipe.gate("advance").out
-
-
 @pytest.mark.parametrize(
     ("phase", "words"),
     [

@@ -183,25 +183,15 @@ def test_a_complete_run_after_it_is_what_it_speaks_of(begin: Begin) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "slug", "problem"),
+    ("arguments", "problem"),
     [
-        pytest.param(
-            ("--remaining-work", "the parser"),
-            "contradictory-signal",
-            "signal: exit_signal is true, but remaining_work is: 'the parser'",
-            id="done-with-work-left",
-        ),
-        pytest.param(("--blocked",), "bad-signal", "signal: blocked needs a reason", id="blocked-without-a-reason"),
-        pytest.param(
-            ("--test-wrong", "--reason", " "), "bad-signal", "signal: test-wrong needs a reason", id="a-blank-reason"
-        ),
+        pytest.param(("--blocked",), "signal: blocked needs a reason", id="blocked-without-a-reason"),
+        pytest.param(("--test-wrong", "--reason", " "), "signal: test-wrong needs a reason", id="a-blank-reason"),
     ],
 )
 @pytest.mark.parametrize("when", [(), ("--next",)], ids=["now", "next"])
-def test_a_contradiction_is_refused(
-    begin: Begin, arguments: tuple[str, ...], slug: str, problem: str, when: tuple[str, ...]
-) -> None:
-    assert begin("green").error("signal", *arguments, *when) == (13, slug, problem)
+def test_a_call_needs_a_reason(begin: Begin, arguments: tuple[str, ...], problem: str, when: tuple[str, ...]) -> None:
+    assert begin("green").error("signal", *arguments, *when) == (13, "bad-signal", problem)
 
 
 def test_two_answers_at_once_are_a_usage_error(begin: Begin) -> None:

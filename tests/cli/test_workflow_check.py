@@ -13,7 +13,7 @@ phases:
   WORK:
     tests: passed
     gate_1: {name: Works, condition: tests_total > 0}
-    next: HOME
+    scope: all
 """
 
 MEASURED = """\
@@ -39,8 +39,8 @@ def test_the_text_has_file_line_and_remedy(begin: Begin) -> None:
     assert ran.out.splitlines() == [
         "rules/wrong.yaml:4:12: phases.WORK.tests can't be 'passed' [bad-workflow]",
         "  try: use one of: passing, failing, none",
-        "rules/wrong.yaml:6:11: 'HOME' can't follow WORK [bad-workflow]",
-        "  try: use one of: DONE",
+        "rules/wrong.yaml:6:12: phases.WORK.scope can't be 'all' [bad-workflow]",
+        "  try: use one of: suite, targets",
         "tdd: nothing wrong in workflow tdd, 4 phases",
     ]
     assert desk.files() == before, "it only looks"
@@ -52,7 +52,7 @@ def test_the_document_has_them_file_by_file(begin: Begin) -> None:
     document = desk.json("workflow", "check", "wrong.yaml", "tdd", "missing.yaml")
     assert document["problems"] == 3
     wrong, tdd, missing = document["files"]
-    assert (wrong["file"], wrong["workflow"]) == ("wrong.yaml", "wrong")
+    assert (wrong["file"], wrong["workflow"]) == ("wrong.yaml", None)
     assert wrong["problems"][0] == {
         "line": 4,
         "column": 12,
@@ -74,7 +74,7 @@ def test_without_a_file_it_is_the_project_s_own(begin: Begin) -> None:
     desk.project.write({"phase-gate.yaml": "workflow: wrong.yaml\n", "wrong.yaml": WRONG})
     ran = desk.gate("workflow", "check")
     assert ran.code == 2
-    assert ran.has("wrong.yaml:6:11: 'HOME' can't follow WORK")
+    assert ran.has("wrong.yaml:6:12: phases.WORK.scope can't be 'all'")
     (desk.root / "below").mkdir()
     desk.project.environment.chdir(desk.root / "below")
     assert desk.gate("workflow", "check").out == ran.out

@@ -31,7 +31,8 @@ def play(client: Client, scenario: Scenario, programs: Path, folder: Path, patie
     command = client.command if scenario.is_trusted else (*client.command, *client.when_untrusted)
     if scenario.drive:
         command = ("phase-gate", "drive", *scenario.drive)
-    rules = f"drive: {{agent: {client.name}, retry_wait: 1s}}\n" if scenario.drive else ""
+    settings = f"agent: {client.name}, retry_wait: 1s, signal: agent, time_limit: {scenario.time_limit}"
+    rules = f"drive: {{{settings}}}\n" if scenario.drive else ""
     stage = Stage(client, folder.resolve(), programs, rules=rules)
     if scenario.in_green:
         stage.begin_green()

@@ -60,6 +60,8 @@ class Scenario(Value, kw_only=False):
     when_refused: tuple[int, str] | None = None
     #: Options of `phase-gate drive`, which starts the client; none: it is started by itself, and only the hooks speak.
     drive: tuple[str, ...] = ()
+    #: For an iteration of the client.
+    time_limit: str = "20m"
 
 
 def _plain(*steps: Step) -> Script:
@@ -100,7 +102,7 @@ BY_HOOKS: tuple[Scenario, ...] = (
 # --- with a driver
 
 
-_UNTIL = ("--until", "GREEN", "--signal", "agent", "--goal", "Children pay half.")
+_UNTIL = ("--until", "GREEN", "--goal", "Children pay half.")
 _TWICE = (*_UNTIL, "--iterations=2")
 _FOR_A_WHILE = (*_UNTIL, "--time=40s")
 _IN_RED: tuple[Step, ...] = (_WRITE_TESTS, Shell("phase-gate signal --reason red"), _DONE)
@@ -123,7 +125,7 @@ BY_DRIVER: tuple[Scenario, ...] = (
     Scenario("drive-stubborn", _plain(_DONE), (12,), drive=_UNTIL),
     Scenario("drive-crash", _STALLED, check=0, said=("failed with",), kill_at=2, kills_client=True, drive=_UNTIL),
     Scenario("drive-killed", _STALLED, check=0, kill_at=2, resumes=True, drive=_UNTIL),
-    Scenario("drive-hang", _always("hang"), (10,), drive=(*_TWICE, "--time-limit=15s")),
+    Scenario("drive-hang", _always("hang"), (10,), drive=_TWICE, time_limit="15s"),
     Scenario("drive-garbage", _always("garbage"), (10,), drive=_TWICE),
     Scenario("drive-waits", _BUSY, check=0, drive=_TWICE),
     Scenario("drive-rate-limit", _always("rate"), (10,), drive=_FOR_A_WHILE),

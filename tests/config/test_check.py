@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import phase_gate
-from phase_gate.config.check import check_workflow
-from phase_gate.config.reading import MAX_FAULTS
+from phase_gate.config.check import MAX_FAULTS, check_workflow
 from phase_gate.config.rule_files import load_shipped_guards, shipped_workflow_names
 from phase_gate.config.workflow_parser import parse_workflow
 from phase_gate.errors import PhaseGateError
@@ -61,6 +60,21 @@ phases:
 """
 
 
+MEANT = """\
+workflow: meant
+facts: {agreed: bool}
+guards:
+  own: {condition: no_such_name > 0, remedy: none}
+phases:
+  BUILD:
+    gate_1: {name: Built, condition: tests_total > 0 AND agreed, guards: [complete-run, no-such, tests-kept, nor-this]}
+    next: REVEIW
+  REVIEW:
+    gate_1: {name: Read, condition: tests_total > "2"}
+    next: REVIEW
+"""
+
+
 def found(text: str, **options: object) -> list[tuple[int, str]]:
     checked = check_workflow(text, name="w.yaml", guards=GUARDS, **options)  # type: ignore[arg-type]
     assert all(each.remedy for each in checked.problems)
@@ -69,23 +83,29 @@ def found(text: str, **options: object) -> list[tuple[int, str]]:
 
 def test_all_problems_are_found_at_once_in_the_order_of_the_file() -> None:
     assert found(MANY) == [
-        (1, "a workflow can't be named 'no good'"),
         (2, "start can't be 'last'"),
         (3, "parameters.needed has no value"),
         (4, "facts.agreed can't be 'boolean'"),
         (7, "a guard can't be named 'Wrong'"),
         (10, "phases.BUILD.tests can't be 'passsing'"),
         (12, "the key 'name' is missing in phases.BUILD.gate_1"),
-        (13, "unknown guard 'no-such'"),
-        (13, "unknown guard 'nor-this'"),
         (14, "unknown key 'nxt' in phases.BUILD"),
         (16, "the key 'name' is missing in phases.TEST.gate_1"),
-        (17, "'REVEIW' can't follow TEST"),
         (
             19,
             "phases.REVIEW.gate_1.condition: column 14: the condition ends where a name or a value should be",
         ),
-        (20, "'REVIEW' can't follow REVIEW"),
+    ]
+
+
+def test_all_problems_of_meaning_are_found_once_the_form_is_right() -> None:
+    assert found(MEANT) == [
+        (4, "unknown name 'no_such_name' in a condition"),
+        (7, "unknown guard 'no-such'"),
+        (7, "unknown guard 'nor-this'"),
+        (8, "'REVEIW' can't follow BUILD"),
+        (10, 'column 1: can\'t compare int with text: tests_total > "2"'),
+        (11, "'REVIEW' can't follow REVIEW"),
     ]
 
 
@@ -158,7 +178,7 @@ phases:
   SHIP:
     tests: none
     gate_1: {name: Shipped, condition: requests_pending == 0}
-    routes: requests
+    routes: true
     on_failure: MEND
   MEND:
     tests: none

@@ -7,6 +7,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -359,16 +360,19 @@ def test_one_drive_a_task(track: Begin) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "code", "problem"),
+    ("settings", "options", "code", "problem"),
     [
-        (("--goal-file", "nothing.md"), 2, "nothing.md can't be read: No such file or directory [bad-usage]"),
-        (("--until", "blue"), 2, "workflow tdd has no phase 'BLUE'"),
-        (("--resume",), 13, "this task was never driven"),
-        (("--", "no-such-agent"), 2, "there is no program 'no-such-agent'"),
+        ({"goal_file": "nothing.md"}, (), 2, "nothing.md can't be read: No such file or directory [bad-usage]"),
+        ({}, ("--until", "blue"), 2, "workflow tdd has no phase 'BLUE'"),
+        ({}, ("--time", "soon"), 2, "--time can't be 'soon'"),
+        ({}, ("--resume",), 13, "this task was never driven"),
+        ({}, ("--", "no-such-agent"), 2, "there is no program 'no-such-agent'"),
     ],
 )
-def test_calls_that_are_refused(track: Begin, options: tuple[str, ...], code: int, problem: str) -> None:
-    driven = track("red-exited").plan({})
+def test_calls_that_are_refused(
+    track: Begin, settings: dict[str, Any], options: tuple[str, ...], code: int, problem: str
+) -> None:
+    driven = track("red-exited").plan({}, **settings)
     ran = driven.desk.gate("drive", *(options if "--" in options else (*options, "--", *driven.agent)))
     assert (ran.code, driven.turns()) == (code, 0)
     assert ran.has(problem)

@@ -10,7 +10,6 @@ from phase_gate.gate.failures import Reason
 from phase_gate.values import Value
 
 CODE = """\
-import contextlib
 import functools
 
 
@@ -41,13 +40,8 @@ def deep(depth=0):
     return deep(depth + 1)
 
 
-@contextlib.contextmanager
-def ignoring(kind):
-    yield
-
-
 def several():
-    raise ExceptionGroup("two", [ValueError("bad"), TypeError("worse")])
+    raise ExceptionGroup("two", [ImportError("no vat", name="shop"), TypeError("worse")])
 
 
 def retry(function):
@@ -104,6 +98,16 @@ def bad_end():
     raise RuntimeError("no end")
 
 
+class Proxy:
+    def __getattribute__(self, name):
+        raise RuntimeError("bound to nothing")
+
+
+@pytest.fixture
+def unbound():
+    raise AttributeError("no price", name="price", obj=Proxy())
+
+
 def pytest_sessionfinish(session):
     seen = session.config.pluginmanager.get_plugin("phase_gate_outcomes")
     if seen is not None:  # on the controller
@@ -125,7 +129,7 @@ version = "1"
 dependencies = ["left-pad_python>=1"]
 
 [tool.pytest.ini_options]
-pythonpath = ["."]
+pythonpath = [".", "venv/lib"]
 asyncio_default_fixture_loop_scope = "function"
 """,
     "conftest.py": CONFTEST,
@@ -135,12 +139,14 @@ asyncio_default_fixture_loop_scope = "function"
     "unset.py": "raise RuntimeError('not set up')\n",
     "hollow.py": "import nothing_at_all\n",
     "needy.py": "import left_pad_python\n",
+    "venv/pyvenv.cfg": "home = /usr/bin\n",
+    "venv/lib/theirs.py": "def give():\n    return nothing\n",
+    "documented.py": 'def vat():\n    """\n    >>> 1\n    1\n    """\n    assert False, "to do"\n',
     "tests/comparing.py": "def compare(one, two):\n    assert one == two\n",
 }
 
 PLUGINS = ("pytest_timeout", "pytest_asyncio.plugin")
 
-COMMAND = "import subprocess, sys\n"
 HEAD = "import pytest\n\nimport shop\nfrom shop import *\n\n\n"
 
 
@@ -171,55 +177,23 @@ def method(name: str, body: str, reason: Reason) -> Case:
 
 ACCEPTED: tuple[Case, ...] = (
     inside("assertion", "assert total([1]) == 2", Reason.ASSERTION),
-    inside("approx", "assert total([0.1]) == pytest.approx(5.0)", Reason.ASSERTION),
-    inside(
-        "parameters",
-        "assert total([n]) == 9",
-        Reason.ASSERTION,
-        arguments="n",
-        mark="@pytest.mark.parametrize('n', [1])\n",
-    ),
-    inside("none-instead-of-something", "assert find('apple') is not None", Reason.ASSERTION),
-    inside(
-        "mock-not-called",
-        "from unittest.mock import Mock\nmock = Mock()\ntotal([], mock)\nmock.assert_called()",
-        Reason.ASSERTION,
-    ),
-    inside("list-not-filled", "seen = []\ntotal([], seen.append)\nassert seen == [1]", Reason.ASSERTION),
-    inside(
-        "flag-not-set",
-        "called = False\ndef key(price):\n    nonlocal called\n    called = True\ntotal([], key)\nassert called",
-        Reason.ASSERTION,
-    ),
-    inside(
-        "helper-with-assert",
-        "compare(total([1]), 2)",
-        Reason.ASSERTION,
-        head=HEAD + "def compare(one, two):\n    assert one == two\n\n\n",
-    ),
     inside("helper-elsewhere", "from comparing import compare\ncompare(total([1]), 2)", Reason.ASSERTION),
     inside("fail-under-a-condition", "if total([1]) != 2:\n    pytest.fail('wrong')", Reason.ASSERTION),
-    inside("raise-under-a-condition", "if total([1]) != 2:\n    raise AssertionError('wrong')", Reason.ASSERTION),
     inside("fail-for-an-error", "try:\n    boom()\nexcept KeyError:\n    pytest.fail('raised')", Reason.ASSERTION),
-    inside(
-        "fail-for-no-error",
-        "try:\n    total([1])\nexcept ValueError:\n    return\npytest.fail('no error')",
-        Reason.ASSERTION,
-    ),
     inside("call-and-teardown", "assert total([1]) == 2", Reason.ASSERTION, arguments="bad_end"),
     inside("async", "assert total([1]) == 2", Reason.ASSERTION, mark="@pytest.mark.asyncio\nasync "),
     method("unittest-equal", "self.assertEqual(total([1]), 2)", Reason.ASSERTION),
-    method("unittest-raises", "with self.assertRaises(ValueError):\n    total([1])", Reason.ASSERTION),
     Case("doctest", ">>> from shop import total\n>>> total([1])\n2\n", Reason.ASSERTION, "txt"),
     inside("raises-not-met", "with pytest.raises(ValueError):\n    total([1])", Reason.ASSERTION),
     inside("raises-as-a-call", "pytest.raises(ValueError, total, [1])", Reason.ASSERTION),
     inside("raises-another-text", "with pytest.raises(KeyError, match='nothing'):\n    boom()", Reason.ASSERTION),
     inside("warns-not-met", "with pytest.warns(UserWarning):\n    total([1])", Reason.ASSERTION),
-    inside("raises-another-error", "with pytest.raises(ValueError):\n    boom()", Reason.ASSERTION),
     inside("not-implemented-in-the-code", "assert todo() == 1", Reason.ASSERTION),
     inside("asserted-to-do-in-the-code", "assert later() == 1", Reason.ASSERTION),
+    inside("asserted-to-do-in-code-with-a-doctest", "from documented import vat\nassert vat() == 1", Reason.ASSERTION),
+    inside("attribute-of-what-can-not-be-looked-at", "assert unbound", Reason.ASSERTION, arguments="unbound"),
     inside("recursion-in-the-code", "assert deep() == 1", Reason.ASSERTION),
-    inside("group-of-errors", "several()", Reason.ASSERTION),
+    inside("group-of-errors", "several()", Reason.STRUCTURAL),
     inside("error-without-a-text", "odd()", Reason.ASSERTION),
     inside("attribute-that-the-code-itself-lacks", "Cart().size()", Reason.ASSERTION),
     inside(
@@ -229,22 +203,7 @@ ACCEPTED: tuple[Case, ...] = (
     ),
     Case("code-that-can-not-be-imported", "import unset\n\n\ndef test_it():\n    assert unset.x\n", Reason.ASSERTION),
     inside("none-subscripted", "assert find('apple')['price'] == 1", Reason.ASSERTION),
-    inside("none-attribute", "assert find('apple').price == 1", Reason.ASSERTION),
-    inside("number-divided-by-none", "assert 1 / find('apple') == 1", Reason.ASSERTION),
     inside("constructor-arguments", "assert Cart('apples')", Reason.ASSERTION),
-    inside("unknown-keyword", "assert total([1], vat=2) == 1", Reason.ASSERTION),
-    inside(
-        "fixture-that-builds-the-object",
-        "assert basket",
-        Reason.ASSERTION,
-        arguments="basket",
-        head=HEAD + "@pytest.fixture\ndef basket():\n    return Cart('apples')\n\n\n",
-    ),
-    Case(
-        "subclass-in-the-test",
-        f"{HEAD}class Big(Cart):\n    pass\n\n\ndef test_it():\n    assert Big('apples')\n",
-        Reason.ASSERTION,
-    ),
     Case(
         "method-in-the-test-that-the-project-decorates",
         "from shop import counted\n\n\nclass Own:\n    @counted\n    def get(self):\n        return 1\n\n\n"
@@ -258,35 +217,13 @@ ACCEPTED: tuple[Case, ...] = (
         Reason.ASSERTION,
     ),
     inside("fixture-of-a-conftest", "assert cart", Reason.ASSERTION, arguments="cart", head=""),
-    Case(
-        "setup-method",
-        f"{HEAD}class TestIt:\n    def setup_method(self):\n        self.cart = Cart(1)\n\n"
-        "    def test_it(self):\n        assert self.cart\n",
-        Reason.ASSERTION,
-    ),
     # In doubt it is the code: none of these can turn green if it is not.
-    inside(
-        "command-that-fails",
-        f"{COMMAND}subprocess.run([sys.executable, '-m', 'shop.main'], check=True)",
-        Reason.ASSERTION,
-    ),
-    inside(
-        "command-without-an-answer",
-        f"{COMMAND}assert subprocess.check_output([sys.executable, '-m', 'shop.main']) == b'1'",
-        Reason.ASSERTION,
-    ),
-    inside("context-that-does-not-suppress", "with ignoring(ZeroDivisionError):\n    1 / 0", Reason.ASSERTION),
-    inside("context-that-lets-a-raise-through", "with ignoring(KeyError):\n    raise KeyError", Reason.ASSERTION),
     inside("not-implemented-in-a-fixture", "assert unwritten", Reason.ASSERTION, arguments="unwritten"),
-    inside("codec-that-is-not-registered", "assert 'one'.encode('shop') == b'eno'", Reason.ASSERTION),
     Case(
         "class-of-the-tests-own",
         f"{HEAD}class Own:\n    size = 1\n\n\ndef test_it():\n    assert Own('apples').size\n",
         Reason.ASSERTION,
     ),
-    inside("structural-without-a-check", "from shop import vat\nvat(1)", Reason.STRUCTURAL),
-    inside("no-method-yet-without-a-check", "Cart().checkout()", Reason.STRUCTURAL),
-    Case("no-name-yet-without-a-check", "from shop import vat\n\n\ndef test_it():\n    vat(1)\n", Reason.STRUCTURAL),
     Case("no-module-yet", "import basket\n\n\ndef test_it():\n    assert basket.x\n", Reason.STRUCTURAL),
     Case(
         "no-module-in-the-package-yet",
@@ -305,7 +242,6 @@ ACCEPTED: tuple[Case, ...] = (
         "import hollow\n\n\ndef test_it():\n    assert hollow.x\n",
         Reason.STRUCTURAL,
     ),
-    inside("no-module-yet-inside", "import basket\nassert basket.x", Reason.STRUCTURAL),
     inside("no-name-yet-inside", "from shop import vat\nassert vat(1) == 1", Reason.STRUCTURAL),
     inside("no-function-yet", "assert shop.vat(1) == 1", Reason.STRUCTURAL),
     inside("no-method-yet", "assert Cart().checkout() == 1", Reason.STRUCTURAL),
@@ -321,12 +257,6 @@ ACCEPTED: tuple[Case, ...] = (
         "from unittest.mock import patch\n\n\n@patch('shop.vat')\ndef test_it(vat):\n"
         "    from shop import total\n\n    assert total([1]) == 2\n",
         Reason.STRUCTURAL,
-    ),
-    inside(
-        "structural-with-a-helper",
-        "from shop import vat\ncompare(vat(1), 2)",
-        Reason.STRUCTURAL,
-        head="def compare(one, two):\n    assert one == two\n\n\n",
     ),
     Case("doctest-without-the-code", ">>> from shop import vat\n>>> vat(1)\n2\n", Reason.STRUCTURAL, "txt"),
 )
@@ -352,37 +282,29 @@ REFUSED: tuple[Case, ...] = (
         "import left_pad_python\n\n\ndef test_it():\n    assert left_pad_python.x\n",
         Reason.FOREIGN_MODULE,
     ),
-    inside("module-that-is-declared-inside", "import left_pad_python\nassert left_pad_python.x", Reason.FOREIGN_MODULE),
     Case("module-that-the-code-needs", "import needy\n\n\ndef test_it():\n    assert needy.x\n", Reason.FOREIGN_MODULE),
     Case(
         "part-of-an-installed-module",
         "import yaml.nothing\n\n\ndef test_it():\n    assert yaml.nothing\n",
         Reason.FOREIGN_MODULE,
     ),
-    Case(
-        "name-in-an-installed-module",
-        "from yaml import nothing\n\n\ndef test_it():\n    assert nothing\n",
-        Reason.FOREIGN_MODULE,
-    ),
     inside("part-of-the-standard-library", "import json.nothing\nassert json.nothing", Reason.FOREIGN_MODULE),
     inside("not-implemented-in-the-test", "raise NotImplementedError", Reason.STUB),
-    inside("not-implemented-after-a-call", "total([1])\nraise NotImplementedError", Reason.STUB),
     inside("assert-false", "assert False", Reason.STUB),
     inside("assert-false-after-a-call", "total([1])\nassert False, 'todo'", Reason.STUB),
-    inside("assert-false-in-a-decorated-test", "assert False", Reason.STUB, mark="@retry\n"),
+    inside("own-name-misspelt-in-a-decorated-test", "assert totl([1]) == 1", Reason.TEST_ERROR, mark="@retry\n"),
+    inside("name-misspelt-in-an-environment-below-the-root", "import theirs\ntheirs.give()", Reason.TEST_ERROR),
     inside("pytest-fail", "total([1])\npytest.fail('todo')", Reason.STUB),
     inside("pytest-fail-in-the-words-of-raises", "total([1])\npytest.fail('DID NOT RAISE ValueError')", Reason.STUB),
     inside("the-failure-itself-is-raised", "raise pytest.fail.Exception('DID NOT RAISE ValueError')", Reason.STUB),
     method("unittest-fail", "self.fail('todo')", Reason.STUB),
     inside("structural-and-a-stub", "from shop import vat\npytest.fail('todo')", Reason.STUB),
-    inside("no-method-yet-and-a-stub", "Cart().checkout()\nassert False", Reason.STUB),
     Case("no-name-yet-and-a-stub", "from shop import vat\n\n\ndef test_it():\n    raise OSError\n", Reason.STUB),
     inside(
         "time-out", "import time\nwhile True:\n    time.sleep(0.01)", Reason.TIMEOUT, mark="@pytest.mark.timeout(0.1)\n"
     ),
     inside("teardown-only", "assert total([1]) == 1", Reason.TEARDOWN_ONLY, arguments="bad_end"),
     inside("own-name-misspelt", "assert totl([1]) == 1", Reason.TEST_ERROR, head=""),
-    inside("own-dictionary", "assert {}['price'] == 1", Reason.STUB, head=""),
     inside("async-without-a-plugin", "assert total([1]) == 2", Reason.BROKEN_TEST, mark="async "),
     inside(
         "argument-that-it-does-not-take",

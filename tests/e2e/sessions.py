@@ -151,6 +151,15 @@ def buckets_of(project: Project) -> dict[str, str]:
     return {test_id: odd.get(test_id, "passed") for test_id in ids}
 
 
+def targets_of(project: Project) -> list[str]:
+    """Return what the cycle is about."""
+    store = store_of(project)
+    stored = store.read().state.aim.targets
+    assert stored is not None
+    found: list[str] = store.objects.load(stored)
+    return found
+
+
 def summary_of(output: str) -> dict[str, int]:
     """Return the numbers of pytest's own summary line, warnings left out."""
     found = _SUMMARY.findall(output)

@@ -21,11 +21,6 @@ from tests.support import CALC, FAILING_TESTS, Project, Ran
 #: Says whether a test ran at all.
 WITNESS = f"{FAILING_TESTS}\n\nopen('ran.txt', 'w').close()\n"
 
-BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: [*b, *b, *b, *b, *b, *b]\n"
-
-#: A name that can be no phase, task, workflow or file of ours.
-NAMES = {"a-path-upwards": "../x", "empty": "", "300-characters": "x" * 300, "unicode": "grün\u2028"}
-
 
 def flat(ran: Ran) -> str:
     """Return the output without its line breaks: a panel folds long sentences."""
@@ -52,105 +47,45 @@ def assert_refused_before_tests(project: Project, ran: Ran, *said: str) -> None:
     assert "Traceback" not in ran.out + ran.err
 
 
-# --- phase-gate.yaml
+# --- settings, workflows and names
 
-ANY_YAML: dict[str, tuple[str | bytes | None, str, str]] = {
-    "malformed": ("workflow: [tdd\n", "1:", "bad-yaml"),
-    "10-mb": (b"# " + b"x" * 10_000_000, "1:1: bigger than 1048576 bytes", "bad-yaml"),
-    "a-bomb": (BOMB, "1:4: anchor &a", "bad-yaml"),
+BAD: dict[str, tuple[str, str | None, tuple[str, ...], tuple[str, ...]]] = {
+    "settings": ("phase-gate.yaml", "workflow: [tdd\n", (), ("phase-gate.yaml:1:", "[bad-yaml]")),
+    "settings-that-are-a-folder": (
+        "phase-gate.yaml",
+        None,
+        (),
+        ("phase-gate.yaml: this is a folder, not a file", "[bad-configuration]"),
+    ),
+    "another-suffix": ("phase-gate.yml", "workflow: tdd\n", (), ("a file of this name is not read", "rename it")),
+    "workflow": (
+        "flow.yaml",
+        "workflow: mine\n",
+        ("--phase-workflow=flow.yaml",),
+        ("flow.yaml:1:1: the key 'phases' is missing", "[bad-workflow]"),
+    ),
+    "phase": ("x", "", ("--phase=../x",), ("unknown phase ", "in workflow tdd", "try: use one of: red, green, ")),
+    "long-phase": ("x", "", (f"--phase={'x' * 300}",), ("unknown phase ", "[bad-usage]")),
+    "task": ("x", "", ("--phase-task=grün\u2028",), ("[bad-task-name]",)),
 }
 
-CONFIGURATIONS: dict[str, tuple[str | bytes | None, str, str]] = {
-    **{name: (content, f":{problem}", slug) for name, (content, problem, slug) in ANY_YAML.items()},
-    "an-unknown-key": ("workflows: tdd\n", ":1:1: unknown key 'workflows'", "bad-configuration"),
-    "a-wrong-type": ("\nlock_timeout: soon\n", ":2:15: lock_timeout has to be a number", "bad-configuration"),
-    "a-folder": (None, ": this is a folder, not a file", "bad-configuration"),
-    "code-for-a-condition": ("phases:\n  GREEN:\n    condition: __import__('os')\n", ":3:16: ", "bad-configuration"),
-}
 
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(("content", "problem", "slug"), CONFIGURATIONS.values(), ids=CONFIGURATIONS)
-def test_a_configuration_that_can_not_be_used(
-    project: Project, content: str | bytes | None, problem: str, slug: str
+@pytest.mark.parametrize(("name", "content", "arguments", "said"), BAD.values(), ids=BAD)
+def test_what_can_not_be_used_is_refused_before_any_test(
+    project: Project, name: str, content: str | None, arguments: tuple[str, ...], said: tuple[str, ...]
 ) -> None:
     project.write(test_calc=WITNESS)
-    place(project.root / "phase-gate.yaml", content)
+    place(project.root / name, content)
     before = contents(project.root)
-    ran = project.run("--phase=red")
-    assert_refused_before_tests(project, ran, f"phase-gate.yaml{problem}", f"[{slug}]")
-    assert contents(project.root) == before
-
-
-@pytest.mark.parametrize("name", ["malformed", "10-mb", "a-bomb", "a-wrong-type", "a-folder", "an-unknown-key"])
-def test_the_command_says_the_same_with_2(project: Project, name: str) -> None:
-    content, problem, slug = CONFIGURATIONS[name]
-    place(project.root / "phase-gate.yaml", content)
-    ran = project.call("status")
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.has(f"phase-gate: phase-gate.yaml{problem}", f"[{slug}]\n  try: ")
-
-
-def test_another_suffix_is_not_passed_over(project: Project) -> None:
-    project.write({"phase-gate.yml": "workflow: tdd\n"}, test_calc=WITNESS)
-    ran = project.run("--phase=red")
-    assert_refused_before_tests(project, ran, "phase-gate.yml: a file of this name is not read", "rename it")
-
-
-def test_without_the_option_a_broken_configuration_is_nobody_s_business(project: Project) -> None:
-    project.write({"phase-gate.yaml": "[\n"}, test_ok="def test_ok():\n    pass\n")
-    assert project.run().code == 0
-
-
-# --- workflow files
-
-WORKFLOWS: dict[str, tuple[str | bytes | None, str, str]] = {
-    **{name: (content, f":{problem}", slug) for name, (content, problem, slug) in ANY_YAML.items()},
-    "no-phases": ("workflow: mine\n", ":1:1: the key 'phases' is missing", "bad-workflow"),
-    "a-folder": (None, ": this is a folder, not a file", "bad-workflow"),
-}
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(("content", "problem", "slug"), WORKFLOWS.values(), ids=WORKFLOWS)
-def test_a_workflow_file_that_can_not_be_used(
-    project: Project, content: str | bytes | None, problem: str, slug: str
-) -> None:
-    project.write(test_calc=WITNESS)
-    place(project.root / "flow.yaml", content)
-    before = contents(project.root)
-    ran = project.run("--phase=red", "--phase-workflow=flow.yaml")
-    assert_refused_before_tests(project, ran, f"flow.yaml{problem}", f"[{slug}]")
-    assert contents(project.root) == before
-
-
-# --- names
-
-
-@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
-@pytest.mark.parametrize(
-    ("arguments", "slug"),
-    [
-        pytest.param(("--phase={name}",), "bad-usage", id="phase"),
-        pytest.param(("--phase=red", "--phase-task={name}"), "bad-task-name", id="task"),
-    ],
-)
-def test_a_name_that_can_be_none(project: Project, name: str, arguments: tuple[str, ...], slug: str) -> None:
-    project.write(test_calc=WITNESS)
-    ran = project.run(*(argument.format(name=name) for argument in arguments))
-    assert_refused_before_tests(project, ran, f"[{slug}]")
+    ran = project.run("--phase=red", *arguments)
+    assert_refused_before_tests(project, ran, *said)
     assert max(len(line) for line in ran.err.splitlines()) < 120
-    assert not (project.root.parent / "x").exists()
-
-
-@pytest.mark.parametrize("name", ["blue", "don", "RED GREEN", "../x", "x" * 300])
-def test_an_unknown_phase_is_told_which_there_are(project: Project, name: str) -> None:
-    project.write(test_calc=WITNESS)
-    ran = project.run(f"--phase={name}")
-    assert_refused_before_tests(project, ran, "unknown phase ", "in workflow tdd", "try: use one of: red, green, ")
-
-
-# --- exit-signal.yaml
+    assert contents(project.root) == before
+    if name.startswith("phase-gate."):
+        assert project.run("-p", "no:randomly", "--co").code == 0, "without the option it is nobody's business"
+        told = project.call("status")
+        assert (told.code, told.out) == (2, "")
+        assert told.has(*said, "\n  try: ")
 
 
 @pytest.fixture
@@ -178,25 +113,8 @@ def damage_line(folder: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'"tests_failing":2', b'"tests_failing":0', 1))
 
 
-def put(name: str, content: str | bytes | None) -> Callable[[Path], object]:
-    return lambda folder: place(folder / name, content)
-
-
-def edit(**changes: object) -> Callable[[Path], object]:
-    return lambda folder: edit_json(folder / "state.json", lambda stored: stored.update(changes))
-
-
-TROUBLE: dict[str, tuple[str, str, Callable[[Path], object]]] = {
-    "state-edited": ("state.json does not match the ledger", "state-tampered", edit(lineage="0" * 32)),
-    "state-of-a-newer-version": (
-        f"state.json has schema {SCHEMA + 1}, but this version supports {SCHEMA}",
-        "state-schema",
-        edit(schema=SCHEMA + 1, of_tomorrow=True),
-    ),
-    "ledger-line-changed": ("ledger.jsonl:5: its hash is wrong", "state-tampered", damage_line),
-    "ledger-gone": ("ledger.jsonl is missing", "state-tampered", lambda folder: (folder / "ledger.jsonl").unlink()),
-    "lock-a-folder": ("state.json.lock is a folder, not a file", "state-storage", put("state.json.lock", None)),
-}
+def make_newer(folder: Path) -> None:
+    edit_json(folder / "state.json", lambda stored: stored.update(schema=SCHEMA + 1, of_tomorrow=True))
 
 
 def assert_not_recorded(red: Project, ran: Ran, problem: str, slug: str) -> None:
@@ -207,10 +125,20 @@ def assert_not_recorded(red: Project, ran: Ran, problem: str, slug: str) -> None
     assert f"[{slug}]" in text
 
 
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize(("problem", "slug", "damage"), TROUBLE.values(), ids=TROUBLE)
+@pytest.mark.parametrize(
+    ("problem", "slug", "damage"),
+    [
+        pytest.param("ledger.jsonl:5: its hash is wrong", "state-tampered", damage_line, id="ledger-line-changed"),
+        pytest.param(
+            f"state.json has schema {SCHEMA + 1}, but this version supports {SCHEMA}",
+            "state-schema",
+            make_newer,
+            id="state-of-a-newer-version",
+        ),
+    ],
+)
 def test_state_trouble_does_not_stand_in_the_way_of_the_tests(
-    red: Project, problem: str, slug: str, damage: Callable[[Path], object]
+    red: Project, problem: str, slug: str, damage: Callable[[Path], None]
 ) -> None:
     damage(red.root / ".phase-gate")
     before = contents(red.root)
@@ -221,29 +149,17 @@ def test_state_trouble_does_not_stand_in_the_way_of_the_tests(
     assert contents(red.root) == before, "nothing lost, nothing overwritten, no report of a run that was not recorded"
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("name", ["state-edited", "ledger-line-changed", "state-of-a-newer-version", "ledger-gone"])
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        pytest.param((), 11, id="a-passing-suite-ends-with-11"),
-        pytest.param(("--phase-exit=tests",), 0, id="who-only-observes-gets-pytest-s-own-code"),
-    ],
-)
-def test_a_green_run_too(red: Project, name: str, arguments: tuple[str, ...], code: int) -> None:
+def test_a_green_run_too(red: Project) -> None:
     assert red.call("signal", "--reason", "both fail").code == 0
-    red.write(calc=CALC)
-    TROUBLE[name][2](red.root / ".phase-gate")
-    ran = red.run("--phase=green", *arguments)
-    assert ran.code == code
-    assert ran.has("= 2 passed in ", "nothing recorded, the gate is closed: ")
-
-
-def test_pytest_s_own_failure_is_not_hidden_by_11(red: Project) -> None:
     damage_line(red.root / ".phase-gate")
+    closed = "nothing recorded, the gate is closed: "
+    failed = red.run("--phase=green")
+    assert (failed.code, failed.has("= 2 failed in ", closed)) == (1, True), "pytest's own failure is not hidden"
+    red.write(calc=CALC)
     ran = red.run("--phase=green")
-    assert ran.code == 1
-    assert ran.has("= 2 failed in ", "nothing recorded, the gate is closed: ")
+    assert (ran.code, ran.has("= 2 passed in ", closed)) == (11, True)
+    observed = red.run("--phase=green", "--phase-exit=tests")
+    assert (observed.code, observed.has(closed)) == (0, True), "who only observes gets pytest's own code"
 
 
 @pytest.mark.parametrize("arguments", [(), ("--phase-shard=1/2",)], ids=["a-run", "a-shard"])
@@ -284,18 +200,6 @@ def test_a_keyed_ledger_without_its_key(project: Project) -> None:
     assert contents(project.root) == before
     project.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
     assert project.run("--phase=red").code == 0
-
-
-def test_a_baseline_is_not_taken_where_the_key_does_not_fit(project: Project) -> None:
-    project.write(test_calc=FAILING_TESTS)
-    ran = project.run("--phase-baseline=work tree")
-    assert ran.has("baseline: 2 tests")
-    project.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
-    before = contents(project.root / ".phase-gate")
-    again = project.run("--phase-baseline=work tree")
-    assert again.code == 4
-    assert again.has("[state-keyless]")
-    assert contents(project.root / ".phase-gate") == before
 
 
 # --- nowhere to write
@@ -339,6 +243,3 @@ def test_the_disk_is_full_at_the_end_of_the_run(red: Project, monkeypatch: pytes
     assert "was lost: it never ended, so the streak starts over" in flat(again)
     kinds = [run["kind"] for run in red.call("history", "--json").document["runs"]]
     assert kinds == ["complete", "lost", "complete"]
-
-
-# --- somebody else holds the lock

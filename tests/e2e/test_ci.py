@@ -18,7 +18,8 @@ class Runner:
 
     def __init__(self, project: Project, folder: Path) -> None:
         self.summary, self.output = folder / "summary", folder / "output"
-        project.environment.setenv("GITHUB_ACTIONS", "true")
+        for name in ("CI", "GITHUB_ACTIONS"):
+            project.environment.setenv(name, "true")
         for name, path in (("GITHUB_STEP_SUMMARY", self.summary), ("GITHUB_OUTPUT", self.output)):
             path.touch()
             project.environment.setenv(name, str(path))
@@ -87,6 +88,24 @@ def test_both_gates_are_told_where_both_are_asked_for(project: Project, github: 
         "::error title=Gate 2 is closed (GREEN%2C iteration 2)::Gate 1 is open; Gate 2 waits for the exit signal"
         '%0Anext: phase-gate signal  # --reason "..." adds a reason'
     ]
+
+
+@pytest.mark.parametrize("where", ["in-a-ci-job", "at-a-desk"])
+def test_a_ci_job_that_asks_for_gate_1_asks_for_no_signal(project: Project, github: Runner, where: str) -> None:
+    for name in ("CI", "GITHUB_ACTIONS") if where == "at-a-desk" else ():
+        project.environment.delenv(name)
+    project.run("--phase=green")
+    github.summary.write_text("")
+    ran = project.run("--phase=green")
+    assert ran.code == 0
+    assert ran.has(
+        "next    phase-gate signal" if where == "at-a-desk" else "next    nothing: this step asks for Gate 1 only"
+    )
+    if where == "in-a-ci-job":
+        summary = github.summary.read_text(encoding="utf-8")
+        assert "**Gate 1 is open: this step asks for no more**" in summary
+        assert "phase-gate signal" not in ran.out + summary + github.outputs()["next-command"]
+        assert "\nNext: " not in summary, "who has all that was asked for has nothing to do"
 
 
 def test_a_project_may_say_that_it_wants_none_of_it(project: Project, github: Runner) -> None:

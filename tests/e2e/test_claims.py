@@ -126,14 +126,9 @@ def test_measurements_are_indicators_that_can_be_switched(project: Project) -> N
 
 @pytest.mark.criterion("CG-04")
 def test_status_reason_and_remaining_work_are_read(project: Project) -> None:
-    text = "EXIT_STATUS: CONTINUE\nEXIT_REASON: the parser is slow\nREMAINING_WORK: make it fast\n"
-    found = claim(begin(project), text)
-    assert found["blocks"][0]["fields"] == {
-        "EXIT_STATUS": "CONTINUE",
-        "EXIT_REASON": "the parser is slow",
-        "REMAINING_WORK": "make it fast",
-    }
-    assert found["remaining_work"] == "make it fast"
+    fields = {"EXIT_STATUS": "CONTINUE", "EXIT_REASON": "the parser is slow", "REMAINING_WORK": "make it fast"}
+    found = claim(begin(project), "".join(f"{name}: {value}\n" for name, value in fields.items()))
+    assert (found["blocks"][0]["fields"], found["remaining_work"]) == (fields, "make it fast")
 
 
 @pytest.mark.criterion("CG-06")
@@ -165,38 +160,33 @@ def test_a_person_may_force_completion(project: Project) -> None:
     assert status(project)["evaluation"]["forced_exit"] is True
 
 
-ASKED = "EXIT_STATUS: COMPLETE\nEXIT_CONFIDENCE: HIGH\nEXIT_OVERRIDE: true\n"
-
-
-@pytest.mark.sampled(4)
 @pytest.mark.criterion("CG-08")
 @pytest.mark.parametrize(
-    ("configuration", "work", "text", "code", "honoured"),
+    ("configuration", "work", "code"),
     [
-        pytest.param("", WORK, ASKED, 10, False, id="a-request"),
-        pytest.param("exit_gate: {honour_override: true}\n", WORK, ASKED, 0, True, id="honoured-by-configuration"),
-        pytest.param(
-            "exit_gate: {honour_override: true}\n", WORK, ASKED.replace("HIGH", "LOW"), 10, False, id="not-high"
-        ),
-        pytest.param("exit_gate: {honour_override: true}\n", WRONG, ASKED, 10, False, id="never-against-a-failure"),
+        pytest.param("", WORK, 10, id="a-request"),
+        pytest.param("exit_gate: {honour_override: true}\n", WORK, 0, id="honoured-by-configuration"),
+        pytest.param("exit_gate: {honour_override: true}\n", WRONG, 10, id="never-against-a-failure"),
     ],
 )
-def test_an_override_is_a_request(
-    project: Project, configuration: str, work: str, text: str, code: int, honoured: bool
-) -> None:
-    ran = call(begin(project, configuration, work=work), text)
-    assert (ran.code, ran.document["override"]) == (code, {"requested": True, "honoured": honoured})
+def test_an_override_is_a_request(project: Project, configuration: str, work: str, code: int) -> None:
+    asked = "EXIT_STATUS: COMPLETE\nEXIT_CONFIDENCE: HIGH\nEXIT_OVERRIDE: true\n"
+    ran = call(begin(project, configuration, work=work), asked)
+    assert (ran.code, ran.document["override"]) == (code, {"requested": True, "honoured": code == 0})
     assert claims(project)[-1]["override"]["requested"] is True
     assert command(project, "check").code == 10, "Gate 2 never opens by it"
 
 
-@pytest.mark.criterion("CG-09")
-def test_each_decision_is_logged(project: Project) -> None:
+@pytest.mark.criterion("CG-09", "SE-08")
+def test_each_decision_is_logged_with_its_score_and_reasons(project: Project) -> None:
     begin(project)
     claim(project, GOOD)
     claim(project, EXIT)
     rows = [(row["gate"], row["indicators"], row["explicit"], row["threshold"]) for row in claims(project)]
     assert rows == [("passed", 2, True, 2), ("blocked", 1, True, 2)]
+    first = claims(project)[0]
+    assert (first["confidence"], len(first["confidence_parts"])) == (65, 6)
+    assert all(part["reason"] for part in first["confidence_parts"])
 
 
 @pytest.mark.criterion("CG-10")
@@ -277,7 +267,7 @@ def test_the_five_fields_and_their_types(project: Project) -> None:
         assert claim(project, DOYAKEN.replace(f": {key}", f": {value}"))["explicit"] is None
 
 
-@pytest.mark.criterion("SE-02", "SE-03")
+@pytest.mark.criterion("SE-02", "SE-03", "SE-12", "SE-13")
 def test_the_sum_of_six_parts(project: Project) -> None:
     in_git(project)
     begin(project, "confidence: {task_file: todo/work.md, done_folder: done}\nexit_gate: {indicator_threshold: 1}\n")
@@ -292,16 +282,9 @@ def test_the_sum_of_six_parts(project: Project) -> None:
         ("tests pass", 5),
     ]
     assert (found["confidence"], found["decision"]) == (100, "complete")
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.criterion("SE-03")
-@pytest.mark.parametrize(("threshold", "decision"), [(80, "complete"), (81, "continue")])
-def test_from_the_threshold_on(project: Project, threshold: int, decision: str) -> None:
-    in_git(project)
-    begin(project, f"confidence: {{threshold: {threshold}, task_file: todo.md}}\n").write({"todo.md": "x"})
-    found = claim(project, GOOD)
-    assert (found["confidence"], found["decision"]) == (80, decision)
+    assert present(found, "evidence") == ["tests pass", "task file moved"]
+    words = ("complete", "done", "finished", "all pass", "so")
+    assert [points(claim(project, f"It is {word}."))["keywords"] for word in words] == [10, 10, 10, 10, 0]
 
 
 @pytest.mark.criterion("SE-04")
@@ -336,14 +319,6 @@ def test_the_chain_in_its_order(project: Project) -> None:
     project.write(test_stop="def test_stop():\n    raise KeyboardInterrupt\n")
     project.run_process("--phase=green")
     assert claim(project, GOOD)["decision"] == "interrupted", "an interrupt before the circuit"
-
-
-@pytest.mark.criterion("SE-08")
-def test_score_and_reasons_are_logged(project: Project) -> None:
-    claim(begin(project), GOOD)
-    (row,) = claims(project)
-    assert (row["confidence"], len(row["confidence_parts"])) == (65, 6)
-    assert all(part["reason"] for part in row["confidence_parts"])
 
 
 @pytest.mark.criterion("SE-10")
@@ -428,14 +403,6 @@ def test_changed_files_come_from_git(project: Project) -> None:
 
 
 @pytest.mark.criterion("SE-12")
-def test_the_documents_keywords(project: Project) -> None:
-    begin(project)
-    for word, points in (("complete", 10), ("done", 10), ("finished", 10), ("all pass", 10), ("so", 0)):
-        found = claim(project, f"It is {word}.")
-        assert next(row["points"] for row in found["confidence_parts"] if row["name"] == "keywords") == points, word
-
-
-@pytest.mark.criterion("SE-12")
 def test_the_task_file_is_configured_and_unknown_is_not_zero(project: Project) -> None:
     begin(project, "confidence: {task_file: 'doing/{task}.md', done_folder: finished}\n")
 
@@ -477,11 +444,6 @@ def points(document: Any) -> dict[str, int]:
     return {part["name"]: part["points"] for part in document["confidence_parts"]}
 
 
-def run_again(project: Project) -> None:
-    """One more iteration, on the same files."""
-    project.run("--phase=auto")
-
-
 # --- CG-15: words inside of the block, and one threshold
 
 
@@ -492,18 +454,6 @@ def test_the_documents_own_example_comes_out_as_it_says(project: Project) -> Non
     assert present(found, "pattern") == ["ready for review", "tests passing"]
     assert (ran.code, found["decision"], found["indicators"]) == (0, "complete", 3)
     assert found["reason"] == "it reports done, 3 indicators (2 needed), confidence 65"
-
-
-@pytest.mark.criterion("CG-15")
-@pytest.mark.parametrize(
-    ("reason", "expected"),
-    [
-        pytest.param("it is not ready for review", [], id="denied"),
-        pytest.param("all tasks are completed", ["all tasks.*completed"], id="said"),
-    ],
-)
-def test_words_inside_are_weighed_like_words_outside(project: Project, reason: str, expected: list[str]) -> None:
-    assert present(claim(begin(project), BARE.replace("it answers", reason)), "pattern") == expected
 
 
 @pytest.mark.criterion("CG-06", "CG-15")
@@ -531,10 +481,10 @@ def test_a_lower_threshold_than_gate_1_has_is_for_a_person(project: Project, how
 
 @pytest.mark.criterion("CG-06", "CG-15")
 def test_a_lower_threshold_is_not_for_a_script(project: Project) -> None:
-    work(project, "exit-gate")
-    ran = call(project, BARE, "--threshold", "1", "--by", "Ada", "--reason", "she ticked the plan on paper")
+    ran = call(
+        work(project, "exit-gate"), BARE, "--threshold", "1", "--by", "Ada", "--reason", "she ticked it on paper"
+    )
     assert (ran.code, ran.document["error"]["slug"]) == (13, "not-allowed")
-    assert ran.document["error"]["problem"].endswith("is for a person at a terminal")
 
 
 # --- CG-16: counters go by iteration
@@ -546,9 +496,9 @@ def test_low_claims_are_counted_by_iteration(project: Project) -> None:
     low = "All tasks are completed."
     assert [call(project, low).code for _ in range(6)] == [10] * 6
     assert claim(project, low)["claims_low"] == 1
-    run_again(project)
+    project.run("--phase=auto")
     assert (claim(project, low)["claims_low"], claim(project, low)["claims_low"]) == (2, 2)
-    run_again(project)
+    project.run("--phase=auto")
     third = call(project, low)
     assert (third.code, third.document["claims_low"]) == (13, 3)
     assert third.document["reason"].startswith("3 iterations with a claim under 50 points: a person has to look")
@@ -563,13 +513,13 @@ def test_done_in_two_iterations_is_an_indicator(project: Project) -> None:
         ("continue", 1),
         ("continue", 1),
     ]
-    run_again(project)
+    project.run("--phase=auto")
     found = claim(project, BARE)
     assert (found["decision"], found["claims_done"]) == ("complete", 2)
     assert present(found, "signal") == ["done in a row"]
-    run_again(project)
+    project.run("--phase=auto")
     assert claim(project, "EXIT_STATUS: CONTINUE\n")["claims_done"] == 0
-    run_again(project)
+    project.run("--phase=auto")
     assert (claim(project, BARE)["decision"]) == "continue", "an explicit not-done begins the count anew"
 
 
@@ -601,15 +551,6 @@ def test_a_claim_about_code_that_no_run_has_tested(project: Project, workflow: s
 
 
 @pytest.mark.criterion("SE-13")
-def test_a_moved_task_file_is_an_indicator(project: Project) -> None:
-    begin(project, "confidence: {task_file: todo/work.md}\n")
-    project.write({"done/work.md": "x"})
-    found = claim(project, BARE)
-    assert present(found, "evidence") == ["tests pass", "task file moved"]
-    assert found["decision"] == "complete"
-
-
-@pytest.mark.criterion("SE-13")
 @pytest.mark.parametrize(("text", "code"), [(f"It is done.\n\n{BARE}", 0), (BARE, 10)])
 def test_without_a_task_file_56_points_are_needed(project: Project, text: str, code: int) -> None:
     project.write({".gitignore": "__pycache__/\nsaid.txt\n", "phase-gate.yaml": "", "test_work.py": "", "work.py": ""})
@@ -625,26 +566,6 @@ def test_without_a_task_file_56_points_are_needed(project: Project, text: str, c
 
 
 # --- blocks that are seen and do not count
-
-
-PLAIN = "is not written plainly, in capitals, at the left margin"
-
-
-@pytest.mark.criterion("CG-12")
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        pytest.param(f"```\n{BARE}```\n", "is in a fence, a quote or an example", id="fenced"),
-        pytest.param(BARE.replace("EXIT_STATUS:", "**EXIT_STATUS:**"), PLAIN, id="bold"),
-        pytest.param(BARE.lower(), PLAIN, id="lower-case"),
-        pytest.param(DOYAKEN.replace("DOYAKEN", "doyaken"), PLAIN, id="doyaken"),
-    ],
-)
-def test_a_block_that_is_seen_says_why_it_does_not_count(project: Project, text: str, why: str) -> None:
-    ran = call(begin(project), text)
-    assert (ran.code, ran.document["explicit"]) == (10, None)
-    assert f"does not count: it {why}" in ran.document["reason"]
-    assert "at the left margin" in ran.document["next_hint"]
 
 
 # --- DG-21, DG-22: the block of a dual gate

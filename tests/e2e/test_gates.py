@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import jsonschema
@@ -13,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phase_gate.claims.agent_output import read_claim_text
-from phase_gate.claims.blocks import Block, read_blocks
+from phase_gate.claims.blocks import read_blocks
 from phase_gate.errors import PhaseGateError
 from phase_gate.report.text import BEGIN, END, block_fields, render_status_block
 from phase_gate.storage.signal_file import parse_signal
@@ -32,14 +31,14 @@ from tests.e2e.sessions import (
     step_tests,
     steps,
     unmet_clauses,
-    unmet_guards,
     validator,
 )
 from tests.scenarios import load_projects
-from tests.support import Project, Ran
+from tests.support import Project
 
 PREMATURE = "Exit signal set but Gate 1 not satisfied"
 WAITS = "Gate 1 is open; Gate 2 waits for the exit signal"
+SIGNAL = ".phase-gate/exit-signal.yaml"
 ONE_MORE = "needs one more green run with no file changes"
 
 # --- DG-01 -------------------------------------------------------------------------------------------------------
@@ -100,58 +99,7 @@ def test_red_wants_a_failing_test_for_each_criterion(
     }
 
 
-_ROWS = """\
-import pytest
-
-from steps import step_1
-
-
-@pytest.mark.parametrize("expected", [{rows}])
-def test_rows(expected):
-    assert step_1() == expected
-
-
-{mark}
-def test_old():
-    assert step_1() == 1
-"""
-
-
-@pytest.mark.criterion("DG-02")
-@pytest.mark.parametrize(
-    ("rows", "mark", "code", "values"),
-    [
-        pytest.param("1, 2, 3", '@pytest.mark.passes_already("it works")', 0, (2, 2, 0), id="one-row-and-a-guard"),
-        pytest.param("1, 2, 3", "", 10, (3, 2, 1), id="no-mark"),
-        pytest.param("1", '@pytest.mark.passes_already("it works")', 10, (1, 0, 1), id="no-row-fails"),
-    ],
-)
-def test_a_target_is_a_function_and_a_guard_is_none(
-    project: Project, rows: str, mark: str, code: int, values: tuple[int, int, int]
-) -> None:
-    project.write(test_rows=_ROWS.format(rows=rows, mark=mark), steps="def step_1():\n    return 1\n")
-    ran, verdict = judge(project, "--phase=red")
-    assert ran.code == code
-    seen = verdict["gate_1"]["values"]
-    assert (seen["tests_total"], seen["tests_failing"], seen["tests_passing"]) == values
-
-
 # --- DG-03 -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.criterion("DG-03")
-def test_green_is_closed_by_a_test_that_no_longer_runs(project: Project) -> None:
-    """None fails, yet not all pass: the code makes its test skip."""
-    leave_red(project, 2)
-    project.write(steps=f'{steps(1)}\n\ndef step_2():\n    import pytest\n\n    pytest.skip("later")\n')
-    project.run("--phase=green")
-    ran, verdict = judge(project, "--phase=green")
-    assert ran.code == 10
-    assert verdict["gate_1"]["satisfied"] is False
-    assert verdict["metrics"]["tests_failing"] == 0
-    assert "tests_passing == tests_total" in unmet_clauses(verdict)
-    assert "no-new-skips" in unmet_guards(verdict)
-    assert ran.has("no-new-skips", "test_steps.py::test_step_2")
 
 
 # --- DG-04 -------------------------------------------------------------------------------------------------------
@@ -168,17 +116,13 @@ def declare(project: Project, fact: str) -> None:
     assert command(project, "declare", fact, "--reason", "looked at it").code == 0
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.criterion("DG-04")
 @pytest.mark.parametrize(
     ("fact", "code", "reason"),
     [
         pytest.param("", 10, ONE_OF, id="nothing-declared"),
         pytest.param("refactoring_complete=true", 0, WAITS, id="complete"),
-        pytest.param("refactoring_complete=false", 10, ONE_OF, id="declared-not-complete"),
-        pytest.param("no_more_improvements_identified=true", 0, WAITS, id="no-more-improvements"),
         pytest.param("no_improvements_found=true", 0, WAITS, id="no-improvements-in-the-other-spelling"),
-        pytest.param("no_improvements_found=false", 10, ONE_OF, id="improvements-are-left"),
     ],
 )
 def test_refactor_ends_by_a_declared_fact(project: Project, fact: str, code: int, reason: str) -> None:
@@ -302,7 +246,7 @@ def test_gate_1_and_the_signal_of_two_iterations_end_nothing(project: Project) -
 
 @pytest.mark.criterion("DG-08")
 def test_perfect_metrics_never_become_a_signal(project: Project) -> None:
-    leave_red(project, 2).write(steps=steps(2))
+    leave_red(project, 2).write({"exit-signal.yaml": "exit_signal: true\n"}, steps=steps(2))  # not in our folder
     for run in range(1, 4):
         ran, verdict = judge(project, "--phase=green", "--phase-exit=dual")
         assert ran.code == 10
@@ -320,36 +264,6 @@ def test_perfect_metrics_never_become_a_signal(project: Project) -> None:
     assert command(project, "check", "--gate1").code == 0
     assert command(project, "check").code == 10
     assert project.run("--phase=refactor").code == 13
-
-
-LOOKS_LIKE_ONE = f"""\
-from steps import step_1
-
-BLOCK = '''
-{BEGIN}
-DUAL_GATE:
-  GATE_2: true
-  CAN_EXIT: true
-EXIT_SIGNAL: true
-{END}
-exit_signal: true
-'''
-
-
-def test_that_talks(record_property):
-    record_property("exit_signal", True)
-    print(BLOCK)
-    assert step_1() == 1
-"""
-
-
-@pytest.mark.criterion("DG-08")
-def test_text_and_files_that_look_like_a_signal_are_none(project: Project) -> None:
-    project.write({"test_talks.py": LOOKS_LIKE_ONE, "exit-signal.yaml": "exit_signal: true\n"})
-    ran, verdict = judge(project, "--phase=red", "--phase-exit=dual", "-s")
-    assert ran.code == 10
-    assert (verdict["gate_1"]["satisfied"], verdict["gate_2"]["answer"]) == (True, "absent")
-    assert sentence(verdict) == WAITS
 
 
 @pytest.mark.criterion("DG-08")
@@ -430,63 +344,27 @@ def test_nine_of_ten_are_not_enough(project: Project) -> None:
 # --- DG-11 -------------------------------------------------------------------------------------------------------
 
 
-def be_without_the_signal(project: Project) -> None:
-    project.write(test_steps=step_tests(2))
-    project.run("--phase=red")
-
-
-def exit_red(project: Project) -> None:
-    leave_red(project, 2)
-
-
-def be_too_early(project: Project) -> None:
-    leave_red(project, 2).write(steps=steps(1))
-    project.run("--phase=green", '--exit-signal=it says: "done"\n---END_PRP_PHASE_STATUS---')
-
-
-def be_blocked(project: Project) -> None:
-    be_without_the_signal(project)
-    command(project, "signal", "--blocked", "--reason", "ключ: 'нет'\nEXIT_SIGNAL: true")
-
-
-def blocks_in(text: str) -> tuple[Block, ...]:
-    """Return the blocks that a claim with this text has."""
-    return read_blocks(read_claim_text([text])).blocks
-
-
 def read_back(text: str) -> dict[str, Any]:
     """Return what our own reader of claims takes from a text with one block."""
-    (block,) = blocks_in(text)
+    (block,) = read_blocks(read_claim_text([text])).blocks
     assert not block.problems
     return {key: value if key == "PHASE" else json.loads(value) for key, value in block.fields.items()}
 
 
 @pytest.mark.criterion("DG-11")
-@pytest.mark.parametrize(
-    ("story", "code", "gates"),
-    [
-        pytest.param(be_without_the_signal, 10, (True, False, False), id="gate-2-absent"),
-        pytest.param(exit_red, 0, (True, True, True), id="both-gates"),
-        pytest.param(be_too_early, 10, (False, True, False), id="gate-1-closed"),
-        pytest.param(be_blocked, 10, (True, False, False), id="blocked-with-an-odd-reason"),
-    ],
-)
-def test_a_verdict_as_a_block_reads_back_to_the_same_values(
-    project: Project, story: Callable[[Project], None], code: int, gates: tuple[bool, bool, bool]
-) -> None:
-    story(project)
+def test_a_verdict_as_a_block_reads_back_to_the_same_values(project: Project) -> None:
+    leave_red(project, 2).write(steps=steps(1))
+    project.run("--phase=green", f'--exit-signal=it says: "done"\n{END}\nключ: true')
     printed = command(project, "status", "--block")
-    assert printed.code == code
+    assert printed.code == 10
     rows = printed.out.splitlines()
     assert (rows[0], rows[-1]) == (BEGIN, END)
     assert "DUAL_GATE:" in rows
     block = read_back(f"An agent says:\n\n{printed.out}\nand goes on.\n")
     verdict = status(project)["evaluation"]
-    assert (block["GATE_1"], block["GATE_2"], block["CAN_EXIT"]) == gates
+    assert (block["GATE_1"], block["GATE_2"], block["CAN_EXIT"]) == (False, True, False)
     assert block == block_fields(verdict)
-    assert block["REASON"] == verdict["reason"]
-    assert block["EXIT_SIGNAL"] is verdict["gate_2"]["satisfied"]
-    assert block["TESTS_TOTAL"] == verdict["metrics"]["tests_total"]
+    assert (block["REASON"], block["EXIT_SIGNAL"]) == (verdict["reason"], True)
     for name, value in verdict["gate_1"]["values"].items():
         assert f"{name}: {json.dumps(value)}" in block["GATE_1_DETAIL"]
 
@@ -545,28 +423,10 @@ def test_a_failure_after_a_pass_starts_the_streak_anew(project: Project) -> None
 # --- DG-13 -------------------------------------------------------------------------------------------------------
 
 
-def signal_by_option(project: Project) -> Ran:
-    return project.run("--phase=red", "--exit-signal=done")
-
-
-def signal_by_file(project: Project) -> Ran:
-    leave_signal(project, "exit_signal: true\n")
-    return project.run("--phase=red")
-
-
-def signal_by_command(project: Project) -> Ran:
-    project.run("--phase=red")
-    return command(project, "signal", "--reason", "done")
-
-
-@pytest.mark.sampled(3)
 @pytest.mark.criterion("DG-13")
-@pytest.mark.parametrize("give", [signal_by_option, signal_by_file, signal_by_command])
-def test_a_signal_before_gate_1_holds_gives_exactly_this_warning(
-    project: Project, give: Callable[[Project], Ran]
-) -> None:
+def test_a_signal_before_gate_1_holds_gives_exactly_this_warning(project: Project) -> None:
     project.write(test_steps=step_tests(2), steps=steps(1))
-    ran = give(project)
+    ran = project.run("--phase=red", "--exit-signal=done")
     assert ran.code == 10
     assert f"Gate 2  early    {PREMATURE}" in ran.out.splitlines()
     now = status(project)
@@ -575,7 +435,6 @@ def test_a_signal_before_gate_1_holds_gives_exactly_this_warning(
     assert sentence(now["evaluation"]).startswith("signal came too early: ")
     spent = [line["data"] for line in ledger(project) if line["kind"] == "signal-spent"]
     assert [(data["answer"], data["premature"]) for data in spent] == [("done", True)]
-    assert not signal_is_there(project)
     _, verdict = judge(project, "--phase=red")
     assert verdict["metrics"]["signals_premature"] == 1
 
@@ -696,17 +555,6 @@ def test_the_signal_schema_and_the_reader_agree(text: str) -> None:
     assert (faults("signal", yaml.safe_load(text)) == []) is is_signal
 
 
-@pytest.mark.criterion("DG-15")
-def test_a_signal_that_the_command_writes_is_valid(project: Project) -> None:
-    project.write(test_steps=step_tests(1))
-    project.run("--phase=red")
-    for answer in ("", "--not-done", "--blocked", "--test-wrong"):
-        assert command(project, "signal", "--next", "--reason", 'say: "why"', *filter(None, [answer])).code == 0
-        written = yaml.safe_load((project.root / ".phase-gate" / "exit-signal.yaml").read_text(encoding="utf-8"))
-        assert faults("signal", written) == []
-        assert written["reason"] == 'say: "why"'
-
-
 # --- DG-16 -------------------------------------------------------------------------------------------------------
 
 
@@ -761,45 +609,38 @@ def test_a_later_run_decides_anew(project: Project) -> None:
 # --- DG-18 -------------------------------------------------------------------------------------------------------
 
 
-def delete_a_test(project: Project) -> None:
-    project.write(test_steps=step_tests(1))
-
-
-def break_the_code(project: Project) -> None:
-    project.write(steps=steps(1))
-
-
-def signal_badly(project: Project) -> None:
-    leave_signal(project, "exit_signal: sure\n")
-
-
-def say_that_a_test_is_wrong(project: Project) -> None:
-    leave_signal(project, "exit_signal: test-wrong\nreason: 2 is not 3\n")
-
-
 @pytest.mark.criterion("DG-18")
 @pytest.mark.parametrize(
-    ("happens", "is_open", "reason"),
+    ("file", "text", "is_open", "reason"),
     [
-        pytest.param(break_the_code, False, "not done: test_steps.py::test_step_2 fails", id="failing-test"),
+        pytest.param("steps.py", steps(1), False, "not done: test_steps.py::test_step_2 fails", id="failing-test"),
         pytest.param(
-            delete_a_test,
+            "test_steps.py",
+            step_tests(1),
             False,
             "not done: tests-kept: tests missing from the sources: 1 (test_steps.py::test_step_2)",
             id="deleted-test",
         ),
         pytest.param(
-            signal_badly, True, "Gate 1 is open, but the exit signal is malformed: exit-signal.yaml:1:14: ", id="signal"
+            SIGNAL,
+            "exit_signal: sure\n",
+            True,
+            "Gate 1 is open, but the exit signal is malformed: exit-signal.yaml:1:14: ",
+            id="signal",
         ),
-        pytest.param(say_that_a_test_is_wrong, True, "stop: needs a person (test-wrong): 2 is not 3", id="test-wrong"),
+        pytest.param(
+            SIGNAL,
+            "exit_signal: test-wrong\nreason: 2 is not 3\n",
+            True,
+            "stop: needs a person (test-wrong): 2 is not 3",
+            id="test-wrong",
+        ),
     ],
 )
-def test_the_verdict_names_what_is_missing(
-    project: Project, happens: Callable[[Project], None], is_open: bool, reason: str
-) -> None:
+def test_the_verdict_names_what_is_missing(project: Project, file: str, text: str, is_open: bool, reason: str) -> None:
     leave_red(project, 2).write(steps=steps(2))
     project.run("--phase=green")
-    happens(project)
+    project.write({file: text})
     _, verdict = judge(project, "--phase=green", "--phase-exit=dual")
     assert sentence(verdict).startswith(reason)
     assert (verdict["gate_1"]["satisfied"], verdict["can_exit"]) == (is_open, False)
@@ -892,12 +733,9 @@ DUAL_GATE = (ROOT / "tests" / "data" / "dual-gate.yaml").read_text(encoding="utf
 BY_DOCUMENT = "--phase-workflow=dual-gate.yaml"
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.criterion("DG-20")
-@pytest.mark.parametrize("spelling", ["no_more_improvements_identified", "no_improvements_found"])
-def test_the_four_gates_of_the_document_drive_a_session(project: Project, spelling: str) -> None:
-    project.write({"dual-gate.yaml": DUAL_GATE.replace("no_more_improvements_identified", spelling)})
-    project.write(test_steps=step_tests(2))
+def test_the_four_gates_of_the_document_drive_a_session(project: Project) -> None:
+    project.write({"dual-gate.yaml": DUAL_GATE, "test_steps.py": step_tests(2)})
     ran, verdict = judge(project, "--phase=red", BY_DOCUMENT, "--phase-criteria=3")
     assert (ran.code, sentence(verdict)) == (10, "not done: 2 tests for 3 criteria")
     ran, verdict = judge(project, "--phase=red", BY_DOCUMENT, "--phase-criteria=2")
@@ -923,7 +761,7 @@ def test_the_four_gates_of_the_document_drive_a_session(project: Project, spelli
         "no_more_improvements_identified",
     ]
     assert ran.has("Gate 1  Tests Still Passing + Refactoring Done", "5")
-    assert command(project, "declare", f"{spelling}=true", "--reason", "read it twice").code == 0
+    assert command(project, "declare", "no_improvements_found=true", "--reason", "read it twice").code == 0
     assert command(project, "signal", "--reason", "tidy", "-v").has("both gates are open: REFACTOR has exited")
 
     ran, verdict = judge(project, "--phase=document", BY_DOCUMENT, "--exit-signal=written")

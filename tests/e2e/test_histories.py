@@ -73,11 +73,10 @@ def test_a_doctest_that_is_not_asked_for_is_not_gone(project: Project) -> None:
     assert project.run("--phase=green").has("partial run")
 
 
-@pytest.mark.parametrize("name", ["spec.txt", "docs/spec.rst", "README.md"])
-def test_a_committed_text_with_examples_is_old(project: Project, name: str) -> None:
-    project.write({name: "A sum:\n\n>>> 1 + 1\n2\n"}).commit_all()
+def test_a_committed_text_with_examples_is_old(project: Project) -> None:
+    project.write({"docs/spec.rst": "A sum:\n\n>>> 1 + 1\n2\n"}).commit_all()
     project.write(test_mul=NEW)
-    red = project.run("--phase=red", f"--doctest-glob=*{name[-4:]}")
+    red = project.run("--phase=red", "--doctest-glob=*.rst")
     assert red.code == 0, red.out
     assert project.status()["evaluation"]["gate_1"]["values"]["tests_total"] == 1
 
@@ -98,11 +97,10 @@ def check(number):
 """
 
 
-@pytest.mark.parametrize("numbers", ["(1, 2)", "(1, 2, 3)"])
-def test_tests_made_by_setattr_are_old(project: Project, numbers: str) -> None:
+def test_tests_made_by_setattr_are_old(project: Project) -> None:
     project.write(test_made=MADE.format(numbers="(1, 2)")).commit_all()
     more = "\n\ndef test_mul():\n    from calc import mul\n\n    assert mul(2, 3) == 6\n"
-    project.write(test_made=MADE.format(numbers=numbers) + more)
+    project.write(test_made=MADE.format(numbers="(1, 2, 3)") + more)
     red = project.run("--phase=red")
     assert red.code == 0, red.out
 
@@ -130,7 +128,7 @@ def test_marks_of_workers_count(project: Project) -> None:
     assert "test_guard.py::test_guard (zero)" in unwrapped(red)
 
 
-@pytest.mark.parametrize("reason", ["", '""', "reason=None"])
+@pytest.mark.parametrize("reason", ["", "reason=None"])
 def test_a_mark_without_a_reason_does_not_count(project: Project, reason: str) -> None:
     project.write(calc=CALC, test_guard=WITH_GUARD.format(reason=reason), test_mul=NEW)
     red = project.run("--phase=red")
@@ -157,7 +155,6 @@ def in_green(project: Project) -> Project:
     return project
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("guard", ["tests-unchanged", "red-was-seen"])
 def test_a_person_is_named_where_both_phases_refuse(in_green: Project, guard: str) -> None:
     if guard == "tests-unchanged":
@@ -197,16 +194,7 @@ def red_text(project: Project) -> Project:
     return project
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(
-    "text",
-    [
-        EXAMPLES.replace("\n3\n", "\n0\n"),
-        EXAMPLES.replace(">>> add(1, 2)\n3\n", ""),
-        EXAMPLES.replace("add(1, 2)", "add(1, 2)  # doctest: +SKIP"),
-        EXAMPLES.replace(">>>", ""),
-    ],
-)
+@pytest.mark.parametrize("text", [EXAMPLES.replace("\n3\n", "\n0\n"), EXAMPLES.replace(">>>", "")])
 def test_other_examples_are_refused(red_text: Project, text: str) -> None:
     red_text.write({"README.rst": text})
     ran = red_text.run("--phase=green", "-v")

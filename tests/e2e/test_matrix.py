@@ -6,6 +6,10 @@ reports by pytest's categories, and must equal the line that pytest prints.
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Mapping
+from typing import NamedTuple
+
 import pytest
 
 from phase_gate.recording.document import TestIds
@@ -13,7 +17,17 @@ from tests.e2e.sessions import buckets_of, history_of, last_run, state_of, summa
 from tests.support import Project
 from tests.sweeps import IS_WHOLE
 
-OUTCOMES = """\
+
+class Row(NamedTuple):
+    """A test: the bucket that it must get, or one for each of its parameters; and its source."""
+
+    bucket: str | Mapping[str, str]
+    body: str = "pass"
+    arguments: str = ""
+    mark: str = ""
+
+
+FIXTURES = """\
 import unittest
 
 import pytest
@@ -33,257 +47,115 @@ def leaking():
 @pytest.fixture
 def skipping():
     pytest.skip("in a fixture")
-
-
-def test_passes():
-    pass
-
-
-def test_fails():
-    assert 0
-
-
-def test_error_in_setup(broken):
-    pass
-
-
-def test_error_in_teardown(leaking):
-    pass
-
-
-def test_failure_and_error_in_teardown(leaking):
-    assert 0
-
-
-@pytest.mark.skip(reason="no")
-def test_skip_mark():
-    pass
-
-
-@pytest.mark.skipif(True, reason="yes")
-def test_skipif():
-    pass
-
-
-@pytest.mark.skipif(False, reason="no")
-def test_skipif_that_does_not_apply():
-    pass
-
-
-def test_skip_in_the_body():
-    pytest.skip("now")
-
-
-def test_skip_in_a_fixture(skipping):
-    pass
-
-
-@pytest.mark.xfail
-def test_xfail():
-    assert 0
-
-
-@pytest.mark.xfail(strict=False)
-def test_xpass():
-    pass
-
-
-@pytest.mark.xfail(strict=True)
-def test_xpass_strict():
-    pass
-
-
-@pytest.mark.xfail(run=False)
-def test_xfail_not_run():
-    assert 0
-
-
-def test_xfail_in_the_body():
-    pytest.xfail("now")
-
-
-@pytest.mark.xfail
-def test_xfail_in_setup(broken):
-    pass
-
-
-@pytest.mark.xfail
-def test_xpass_with_an_error_in_teardown(leaking):
-    pass
-
-
-@pytest.mark.parametrize("number", [1, 2, 3])
-def test_parameters(number):
-    assert number != 2
-
-
-@pytest.mark.parametrize("number", [])
-def test_no_parameters(number):
-    pass
-
-
-class TestUnit(unittest.TestCase):
-    def test_passes(self):
-        pass
-
-    def test_fails(self):
-        self.fail()
-
-    @unittest.expectedFailure
-    def test_expected_failure(self):
-        self.fail()
-
-    @unittest.expectedFailure
-    def test_unexpected_success(self):
-        pass
-
-    @unittest.skip("no")
-    def test_skip(self):
-        pass
-
-    def test_skip_in_the_body(self):
-        self.skipTest("now")
-
-    def test_subtests_pass(self):
-        for number in range(3):
-            with self.subTest(number=number):
-                pass
-
-    def test_subtest_fails(self):
-        for number in range(3):
-            with self.subTest(number=number):
-                assert number != 1
-
-
-class TestClass:
-    def test_passes(self):
-        pass
-
-    def test_left_out(self):
-        pass
 """
 
-SUBTESTS = """\
-import pytest
+FUNCTIONS = {
+    "test_passes": Row("passed"),
+    "test_fails": Row("failed", "assert 0"),
+    "test_error_in_setup": Row("error", arguments="broken"),
+    "test_error_in_teardown": Row("error", arguments="leaking"),
+    "test_failure_and_error_in_teardown": Row("error", "assert 0", "leaking"),
+    "test_skip_mark": Row("skipped", mark="@pytest.mark.skip(reason='no')"),
+    "test_skipif": Row("skipped-if", mark="@pytest.mark.skipif(True, reason='yes')"),
+    "test_skipif_that_does_not_apply": Row("passed", mark="@pytest.mark.skipif(False, reason='no')"),
+    "test_skip_in_the_body": Row("skipped", "pytest.skip('now')"),
+    "test_skip_in_a_fixture": Row("skipped", arguments="skipping"),
+    "test_xfail": Row("xfailed", "assert 0", mark="@pytest.mark.xfail"),
+    "test_xpass": Row("xpassed", mark="@pytest.mark.xfail(strict=False)"),
+    "test_xpass_strict": Row("failed", mark="@pytest.mark.xfail(strict=True)"),
+    "test_xfail_not_run": Row("xfailed", "assert 0", mark="@pytest.mark.xfail(run=False)"),
+    "test_xfail_in_the_body": Row("xfailed", "pytest.xfail('now')"),
+    "test_xfail_in_setup": Row("xfailed", arguments="broken", mark="@pytest.mark.xfail"),
+    "test_xpass_with_an_error_in_teardown": Row("xfailed", arguments="leaking", mark="@pytest.mark.xfail"),
+    "test_parameters": Row(
+        {"[1]": "passed", "[2]": "failed", "[3]": "passed"},
+        "assert number != 2",
+        "number",
+        "@pytest.mark.parametrize('number', [1, 2, 3])",
+    ),
+    "test_no_parameters": Row(
+        {"[NOTSET]": "skipped"}, arguments="number", mark="@pytest.mark.parametrize('number', [])"
+    ),
+}
+_SUBTEST = "for number in range(3):\n    with self.subTest(number=number):\n        assert number != {}"
+METHODS = {
+    "test_passes": Row("passed"),
+    "test_fails": Row("failed", "self.fail()"),
+    "test_expected_failure": Row("xfailed", "self.fail()", mark="@unittest.expectedFailure"),
+    "test_unexpected_success": Row("failed", mark="@unittest.expectedFailure"),
+    "test_skip": Row("skipped", mark="@unittest.skip('no')"),
+    "test_skip_in_the_body": Row("skipped", "self.skipTest('now')"),
+    "test_subtests_pass": Row("passed", _SUBTEST.format(3)),
+    "test_subtest_fails": Row("failed", _SUBTEST.format(1)),
+}
+#: Since pytest 9.
+_SUBTESTS = _SUBTEST.replace("self.subTest", "subtests.test")
+_ONE_FAILS = "with subtests.test():\n    assert 0\n"
+SUBTESTS = {
+    "test_subtests_pass": Row("passed", _SUBTESTS.format(3), "subtests"),
+    "test_subtest_fails": Row("failed", _SUBTESTS.format(1), "subtests"),
+    "test_subtest_and_test_fail": Row("failed", f"{_ONE_FAILS}assert 0", "subtests"),
+    "test_subtest_and_teardown_fail": Row("error", _ONE_FAILS, "subtests, leaking"),
+    "test_subtests_skip_and_xfail": Row(
+        "passed",
+        "with subtests.test():\n    pytest.skip('now')\nwith subtests.test():\n    pytest.xfail('now')",
+        "subtests",
+    ),
+}
 
 
-@pytest.fixture
-def leaking():
-    yield
-    raise RuntimeError("in teardown")
+def write_tests(rows: Mapping[str, Row], *, more: str = "") -> str:
+    """Return the source of these tests; `more` stands before their arguments."""
+    return "\n".join(
+        f"{row.mark}\ndef {name}({more}{row.arguments}):\n{textwrap.indent(row.body, '    ')}\n"
+        for name, row in rows.items()
+    )
 
 
-def test_subtests_pass(subtests):
-    for number in range(3):
-        with subtests.test(number=number):
-            pass
+def buckets(place: str, rows: Mapping[str, Row]) -> dict[str, str]:
+    """Return the bucket of each test by its id."""
+    return {
+        f"{place}::{name}{suffix}": bucket
+        for name, row in rows.items()
+        for suffix, bucket in ({"": row.bucket} if isinstance(row.bucket, str) else row.bucket).items()
+    }
 
 
-def test_subtest_fails(subtests):
-    for number in range(3):
-        with subtests.test(number=number):
-            assert number != 1
-
-
-def test_subtest_and_test_fail(subtests):
-    with subtests.test():
-        assert 0
-    assert 0
-
-
-def test_subtest_and_teardown_fail(subtests, leaking):
-    with subtests.test():
-        assert 0
-
-
-def test_subtests_skip_and_xfail(subtests):
-    with subtests.test():
-        pytest.skip("now")
-    with subtests.test():
-        pytest.xfail("now")
-"""
-
-DOCTESTS = '''\
-def passes():
-    """
-    >>> 1 + 1
-    2
-    """
-
-
-def fails():
-    """
-    >>> 1 + 1
-    3
-    """
-
-
-def skips():
-    """
-    >>> 1 + 1  # doctest: +SKIP
-    3
-    """
-'''
-
+_EXAMPLE = 'def {}():\n    """\n    >>> 1 + 1{}\n    {}\n    """\n\n\n'
+#: A class of pytest's own, one test of which is left out by `-k`.
+_CLASS = "class TestClass:\n    def test_passes(self):\n        pass\n\n    def test_left_out(self):\n        pass\n"
 FILES = {
-    "test_outcomes.py": OUTCOMES,
-    "documented.py": DOCTESTS,
+    "test_outcomes.py": "\n".join(
+        (
+            *(FIXTURES, write_tests(FUNCTIONS), _CLASS, "class TestUnit(unittest.TestCase):"),
+            textwrap.indent(write_tests(METHODS, more="self"), "    "),
+        )
+    ),
+    "documented.py": _EXAMPLE.format("passes", "", 2)
+    + _EXAMPLE.format("fails", "", 3)
+    + _EXAMPLE.format("skips", "  # doctest: +SKIP", 3),
     "test_module_skips.py": 'import pytest\n\npytest.skip("no", allow_module_level=True)\n\n\ndef test_a():\n    pass',
     "test_import_skips.py": 'import pytest\n\npytest.importorskip("no_such_module")\n\n\ndef test_one():\n    pass\n',
     "test_broken.py": "import no_such_module\n\n\ndef test_one():\n    pass\n\n\nclass TestTwo:\n"
     "    def test_two(self):\n        pass\n",
     "test_unreadable.py": "def test_one(:\n    pass\n",
 }
-
 BUCKETS = {
+    **buckets("test_outcomes.py", FUNCTIONS),
+    **buckets("test_outcomes.py::TestUnit", METHODS),
+    "test_outcomes.py::TestClass::test_passes": "passed",
     "documented.py::documented.fails": "failed",
     "documented.py::documented.passes": "passed",
     "documented.py::documented.skips": "skipped",
     "test_broken.py::TestTwo::test_two": "uncollectable",
     "test_broken.py::test_one": "uncollectable",
-    "test_outcomes.py::TestClass::test_passes": "passed",
-    "test_outcomes.py::TestUnit::test_expected_failure": "xfailed",
-    "test_outcomes.py::TestUnit::test_fails": "failed",
-    "test_outcomes.py::TestUnit::test_passes": "passed",
-    "test_outcomes.py::TestUnit::test_skip": "skipped",
-    "test_outcomes.py::TestUnit::test_skip_in_the_body": "skipped",
-    "test_outcomes.py::TestUnit::test_subtest_fails": "failed",
-    "test_outcomes.py::TestUnit::test_subtests_pass": "passed",
-    "test_outcomes.py::TestUnit::test_unexpected_success": "failed",
-    "test_outcomes.py::test_error_in_setup": "error",
-    "test_outcomes.py::test_error_in_teardown": "error",
-    "test_outcomes.py::test_failure_and_error_in_teardown": "error",
-    "test_outcomes.py::test_fails": "failed",
-    "test_outcomes.py::test_no_parameters[NOTSET]": "skipped",
-    "test_outcomes.py::test_parameters[1]": "passed",
-    "test_outcomes.py::test_parameters[2]": "failed",
-    "test_outcomes.py::test_parameters[3]": "passed",
-    "test_outcomes.py::test_passes": "passed",
-    "test_outcomes.py::test_skip_in_a_fixture": "skipped",
-    "test_outcomes.py::test_skip_in_the_body": "skipped",
-    "test_outcomes.py::test_skip_mark": "skipped",
-    "test_outcomes.py::test_skipif": "skipped-if",
-    "test_outcomes.py::test_skipif_that_does_not_apply": "passed",
-    "test_outcomes.py::test_xfail": "xfailed",
-    "test_outcomes.py::test_xfail_in_setup": "xfailed",
-    "test_outcomes.py::test_xfail_in_the_body": "xfailed",
-    "test_outcomes.py::test_xfail_not_run": "xfailed",
-    "test_outcomes.py::test_xpass": "xpassed",
-    "test_outcomes.py::test_xpass_strict": "failed",
-    "test_outcomes.py::test_xpass_with_an_error_in_teardown": "xfailed",
     "test_unreadable.py": "uncollectable",
 }
 #: What comes on top where a plugin, or a pytest that is new enough, can run it: files and their buckets.
 ADDED: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "subtests": (
-        {"test_subtests.py": SUBTESTS},
-        {
-            "test_subtests.py::test_subtest_and_teardown_fail": "error",
-            "test_subtests.py::test_subtest_and_test_fail": "failed",
-            "test_subtests.py::test_subtest_fails": "failed",
-            "test_subtests.py::test_subtests_pass": "passed",
-            "test_subtests.py::test_subtests_skip_and_xfail": "passed",
-        },
+        {"test_subtests.py": f"{FIXTURES}\n\n{write_tests(SUBTESTS)}"},
+        buckets("test_subtests.py", SUBTESTS),
     ),
     "rerunfailures": (
         {
@@ -502,12 +374,10 @@ def test_a_worker_sends_what_only_it_sees_and_records_nothing(project: Project) 
 @pytest.mark.parametrize(
     ("node", "expected"),
     [
-        pytest.param("test_a.py::test_x@database", "test_a.py::test_x", id="one-group"),
         pytest.param("test_a.py::test_x@database_files", "test_a.py::test_x", id="two-groups"),
         pytest.param(
             "test_a.py::test_x[a@database]@database", "test_a.py::test_x[a@database]", id="a-parameter-like-it"
         ),
-        pytest.param("test_a.py::test_x[a@database]", "test_a.py::test_x[a@database]", id="only-a-parameter-like-it"),
         pytest.param("test_a.py::test_x@other", "test_a.py::test_x@other", id="no-group-of-ours"),
         pytest.param("far/test_a.py::test_x@database", "near/test_a.py::test_x", id="a-file-that-the-worker-placed"),
     ],

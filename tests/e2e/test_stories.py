@@ -6,67 +6,17 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.sessions import history_of, state_of, store_of
+from tests.e2e.sessions import state_of, targets_of
 from tests.support import CALC, FAILING_TESTS, Project, Ran
-
-#: A shop with three known failures: nobody has time for them now.
-SHOP = """\
-def price(amount):
-    return amount
-
-
-def tax(amount):
-    return None
-
-
-def freight(weight):
-    return None
-
-
-def total(amounts):
-    return None
-"""
-OLD_TESTS = """\
-import shop
-
-
-def test_price():
-    assert shop.price(3) == 3
-
-
-def test_tax():
-    assert shop.tax(100) == 19
-
-
-def test_freight():
-    assert shop.freight(2) == 10
-
-
-def test_total():
-    assert shop.total([1, 2]) == 3
-"""
 
 
 def run(project: Project, phase: str, *arguments: str) -> Ran:
     return project.run(f"--phase={phase}", "--phase-report=verdict.json", *arguments)
 
 
-def take_baseline(project: Project) -> Ran:
-    """The command starts pytest, which has to find the plugin though autoload is off."""
-    return project.gate("baseline", "--json", "--", "-p", "phase_gate.plugin", "-p", "no:cacheprovider")
-
-
 def numbers(project: Project, *names: str) -> list[Any]:
     metrics = project.report()["metrics"]
     return [metrics[name] for name in names]
-
-
-def targets(project: Project) -> list[str]:
-    store = store_of(project)
-    stored = store.read().state.aim.targets
-    assert stored is not None
-    found: list[str] = store.objects.load(stored)
-    return found
 
 
 def found(project: Project, tier: str = "hard") -> list[tuple[str, str]]:
@@ -82,17 +32,6 @@ def waive(project: Project, guard: str) -> None:
 def standing(project: Project) -> tuple[int, str | None, int]:
     state = state_of(project)
     return state.cycle, state.phase, state.streak.count
-
-
-# --- an existing project with known failures
-
-
-def test_a_new_failure_is_not_a_known_one(project: Project) -> None:
-    project.write(shop=SHOP, test_shop=OLD_TESTS)
-    take_baseline(project)
-    project.write(shop=SHOP.replace("    return amount\n", "    return 0\n", 1))
-    run(project, "green")
-    assert numbers(project, "tests_failing", "tests_known_failing", "baseline_failing") == [1, 3, 1]
 
 
 # --- back to RED, on purpose and by mistake
@@ -136,7 +75,7 @@ def test_green_typed_by_mistake_on_the_first_day(project: Project) -> None:
     project.write(test_calc=FAILING_TESTS)
     assert run(project, "green").code == 1
     assert run(project, "red", "--exit-signal=both fail").code == 0, "nothing was red yet, so both are what it is about"
-    assert len(targets(project)) == 2
+    assert len(targets_of(project)) == 2
     project.write(calc=CALC)
     assert run(project, "green").code == 10
     assert run(project, "green").code == 0
@@ -171,22 +110,6 @@ def test_a_module_that_is_skipped_as_a_whole_is_shown(project: Project) -> None:
 
 
 # --- the surroundings change
-
-
-@pytest.mark.sweep
-def test_another_python_for_the_next_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    skipping = "import platform\n\nimport pytest\n\n\n@pytest.mark.skipif(platform.python_version() == '3.99.0',"
-    skipping += " reason='not there')\ndef test_by_version():\n    pass\n"
-    project.green()
-    assert run(project, "green", "--exit-signal=all pass", "--phase-exit=dual").code == 0
-    project.write(test_version=skipping)
-    run(project, "refactor")
-    with monkeypatch.context() as other:
-        other.setattr("platform.python_version", lambda: "3.99.0")
-        run(project, "refactor")
-    assert [row["python"] for row in history_of(project)[-1:]] == ["3.99.0"]
-    assert found(project) == []
-    assert numbers(project, "tests_newly_skipped", "tests_skipped", "consecutive_green_runs") == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e.sessions import state_of, store_of
+from tests.e2e.sessions import state_of, targets_of
 from tests.support import CALC, FAILING_TESTS, Project, Ran
 
 OLD = "def test_old():\n    assert 1 + 1 == 2\n\n\ndef test_older():\n    assert 2 + 2 == 4\n"
@@ -21,14 +21,6 @@ def red(project: Project, *arguments: str) -> Ran:
 def numbers(project: Project, *names: str) -> list[object]:
     metrics = project.report()["metrics"]
     return [metrics[name] for name in names or ("tests_total", "tests_failing", "tests_passing", "suite_total")]
-
-
-def targets(project: Project) -> list[str]:
-    store = store_of(project)
-    stored = store.read().state.aim.targets
-    assert stored is not None
-    found: list[str] = store.objects.load(stored)
-    return found
 
 
 def cycle(project: Project) -> Project:
@@ -48,13 +40,16 @@ def words(ran: Ran) -> str:
 # --- the first cycle
 
 
-def test_committed_tests_that_pass_are_not_the_step(project: Project) -> None:
+def test_only_what_is_new_or_fails_is_the_step(project: Project) -> None:
     project.write(test_old=OLD).commit_all()
-    project.write(test_new=NEW)
     ran = red(project)
-    assert ran.code == 0
-    assert numbers(project) == [1, 1, 0, 3]
-    assert targets(project) == ["test_new.py::test_new"]
+    assert (ran.code, numbers(project)) == (10, [0, 0, 0, 2])
+    assert ran.has("no new or changed test: write the test for this step first")
+    project.write(test_new=NEW)
+    assert (red(project).code, numbers(project)) == (0, [1, 1, 0, 3])
+    assert targets_of(project) == ["test_new.py::test_new"]
+    project.commit_all()
+    assert (red(project).code, targets_of(project)) == (0, ["test_new.py::test_new"]), "committed, and failing"
 
 
 def test_committed_tests_whose_body_is_not_in_their_file_are_not_the_step(project: Project) -> None:
@@ -65,18 +60,9 @@ def test_committed_tests_whose_body_is_not_in_their_file_are_not_the_step(projec
     ).commit_all()
     project.write(test_new=NEW)
     assert red(project, "--doctest-modules").code == 0
-    assert targets(project) == ["test_new.py::test_new"]
+    assert targets_of(project) == ["test_new.py::test_new"]
 
 
-def test_nothing_new_is_not_a_step(project: Project) -> None:
-    project.write(test_old=OLD).commit_all()
-    ran = red(project)
-    assert ran.code == 10
-    assert numbers(project) == [0, 0, 0, 2]
-    assert ran.has("no new or changed test: write the test for this step first")
-
-
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("changed", "code", "expected"),
     [
@@ -93,12 +79,6 @@ def test_bodies_are_compared_with_head(project: Project, changed: str, code: int
     assert numbers(project) == expected
 
 
-def test_a_committed_test_that_fails_is_a_target(project: Project) -> None:
-    project.write(test_old=OLD, test_new=NEW).commit_all()
-    assert red(project).code == 0
-    assert targets(project) == ["test_new.py::test_new"]
-
-
 def test_a_target_that_is_skipped_before_red_is_over_stays_one(project: Project) -> None:
     project.write(test_old=OLD).commit_all()
     project.write(test_new=NEW, test_more=NEW.replace("test_new", "test_more"))
@@ -106,7 +86,7 @@ def test_a_target_that_is_skipped_before_red_is_over_stays_one(project: Project)
     project.write(test_more="import pytest\n\n\n@pytest.mark.skip\n" + NEW.replace("test_new", "test_more"))
     assert red(project).code == 10
     assert numbers(project) == [2, 1, 0, 4]
-    assert targets(project) == ["test_more.py::test_more", "test_new.py::test_new"]
+    assert targets_of(project) == ["test_more.py::test_more", "test_new.py::test_new"]
 
 
 def test_a_project_in_a_folder_of_its_repository(project: Project) -> None:
@@ -151,7 +131,7 @@ def test_old_tests_wait_for_what_a_new_one_in_their_file_imports(project: Projec
     new = "\n\ndef test_mul():\n    assert mul(2, 3) == 6\n"
     project.write(test_top=AT_THE_TOP.replace("import add", "import add, mul") + new)
     assert red(project, "--exit-signal=mul is missing").code == 0
-    assert targets(project) == ["test_top.py::test_mul"]
+    assert targets_of(project) == ["test_top.py::test_mul"]
     assert numbers(project, "tests_uncollectable", "baseline_failing") == [3, 0]
     assert project.report()["findings"] == []
     project.write(calc=CALC + MUL)
@@ -176,7 +156,7 @@ def test_sum(name):
 def test_an_old_row_that_fails_by_another_table_is_a_target(project: Project) -> None:
     cycle(project.write(test_table=TABLE)).write(test_table=TABLE.replace("(2, 2, 4)", "(2, 2, 5)"))
     assert red(project).code == 0
-    assert targets(project) == ["test_table.py::test_sum[two]"]
+    assert targets_of(project) == ["test_table.py::test_sum[two]"]
     assert numbers(project, "tests_total", "tests_failing", "baseline_failing") == [1, 1, 0]
     # The same table, and other code: it is the old test that fails.
     project.write(test_table=TABLE, calc=CALC.replace("a + b", "a - b"))
@@ -206,23 +186,12 @@ def test_an_old_test_that_breaks_closes_red_and_is_named(project: Project) -> No
 BROKEN = "def test_broken():\n    assert 0\n\n\ndef test_fine():\n    pass\n"
 
 
-def take_baseline(project: Project, *arguments: str) -> Ran:
-    """The command starts pytest, which has to find the plugin though autoload is off."""
-    return project.gate("baseline", *arguments, PYTEST_PLUGINS="phase_gate.plugin")
-
-
-@pytest.fixture
-def with_baseline(project: Project) -> Project:
-    project.write(test_old=BROKEN)
-    ran = take_baseline(project)
+def test_a_known_failure_is_exempt_and_shown(project: Project) -> None:
+    # The command starts pytest, which has to find the plugin though autoload is off.
+    ran = project.write(test_old=BROKEN).gate("baseline", PYTEST_PLUGINS="phase_gate.plugin")
     assert ran.code == 0, ran.out + ran.err
     assert ran.has("baseline: 2 tests, 1 known failure", "known failure: test_old.py::test_broken")
-    return project
-
-
-def test_a_known_failure_is_exempt_and_shown(with_baseline: Project) -> None:
-    project = with_baseline.write(test_new=NEW)
-    ran = red(project, "--exit-signal=it fails")
+    ran = red(project.write(test_new=NEW), "--exit-signal=it fails")
     assert ran.code == 0
     assert ran.has("note    exempt: 1 known failure")
     assert numbers(project) == [1, 1, 0, 2]
@@ -232,67 +201,6 @@ def test_a_known_failure_is_exempt_and_shown(with_baseline: Project) -> None:
     assert ran.code == 1
     assert ran.has("Gate 1 is open; Gate 2 waits")
     assert numbers(project, "tests_failing", "tests_known_failing", "consecutive_green_runs") == [0, 1, 2]
-
-
-@pytest.mark.sweep
-def test_a_known_failure_that_passed_once_may_not_fail_again(with_baseline: Project) -> None:
-    project = with_baseline
-    green = ("--phase=green", "--phase-report=verdict.json")
-    project.run(*green)
-    assert numbers(project, "tests_failing", "tests_known_failing") == [0, 1]
-    project.write(
-        {"mended": ""},
-        conftest="import pathlib, pytest\n\n\n@pytest.hookimpl(wrapper=True)\n"
-        "def pytest_pyfunc_call(pyfuncitem):\n    if pathlib.Path('mended').exists():\n"
-        "        pyfuncitem.obj = lambda: None\n    return (yield)\n",
-    )
-    project.run(*green)
-    assert numbers(project, "tests_failing", "tests_known_failing", "tests_passing") == [0, 0, 2]
-    assert state_of(project).aim.recovered == ("test_old.py::test_broken",)
-    project.remove("mended")
-    assert project.run(*green).code == 1
-    assert numbers(project, "tests_failing", "tests_known_failing") == [1, 0]
-
-
-@pytest.mark.sweep
-def test_a_known_failure_with_another_body_is_a_target(with_baseline: Project) -> None:
-    project = with_baseline.write(test_old=BROKEN.replace("assert 0", CHECK))
-    assert red(project).code == 0
-    assert targets(project) == ["test_old.py::test_broken"]
-
-
-@pytest.mark.sweep
-def test_a_baseline_between_two_cycles_is_for_the_next_one(project: Project) -> None:
-    cycle(project).write(test_merged=BROKEN)
-    assert take_baseline(project).code == 0
-    project.write(test_new=NEW)
-    assert red(project).code == 0
-    assert numbers(project, "tests_total", "tests_known_failing", "baseline_total") == [1, 1, 4]
-
-
-@pytest.mark.sweep
-def test_a_baseline_between_two_phases_excuses_nothing_in_this_cycle(project: Project) -> None:
-    cycle(project)
-    project.write(
-        test_calc="import pytest\n\n\n" + FAILING_TESTS.replace("def test_add", "@pytest.mark.skip\ndef test_add")
-    )
-    assert take_baseline(project).code == 0
-    assert state_of(project).snapshots.baseline is None
-    ran = project.run("--phase=refactor", "--phase-report=verdict.json")
-    assert ran.code == 10
-    assert numbers(project, "tests_newly_skipped") == [1]
-    project.write(test_calc=FAILING_TESTS.split("\n\n\n")[0] + "\n")
-    project.run("--phase=refactor", "--phase-report=verdict.json")
-    assert numbers(project, "tests_missing") == [1]
-
-
-@pytest.mark.sweep
-def test_a_module_that_cannot_be_imported_is_a_known_failure(project: Project) -> None:
-    project.write(test_old="import no_such_module\n\n\ndef test_one():\n    pass\n", test_fine=OLD)
-    assert take_baseline(project).has("known failure: test_old.py::test_one")
-    project.write(test_new=NEW)
-    assert red(project).code == 0
-    assert numbers(project) == [1, 1, 0, 3]
 
 
 # --- ids that no two runs share

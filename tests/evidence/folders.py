@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
+from phase_gate.storage.tree.fingerprint import take_tree
 from phase_gate.storage.tree.listing import list_files
 from phase_gate.values import replace
 from phase_gate.workflow.settings import Configuration
@@ -49,6 +50,7 @@ class Folder:
             configuration=self.configuration,
             wanted=self.wanted,
             list_files=lambda keep: list_files(self.root, state_folder=state, keep=keep),
+            files=lambda: take_tree(self.root, state_folder=state).files,
             recall=self.memory.get,
             known_tests=lambda: self.tests,
         )

@@ -65,7 +65,7 @@ def check(
 
 
 def _said(checked: Checked) -> tuple[int, str] | str:
-    return checked.unknown if checked.flaw is None else (checked.flaw.line, checked.flaw.why)
+    return (checked.line, checked.flaw) if checked.flaw else checked.unknown
 
 
 GOOD = "@startuml\nA -> B\n@enduml"

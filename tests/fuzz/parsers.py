@@ -181,7 +181,12 @@ def _criteria(path: Path) -> None:
 # --- what agents and people hand in ----------------------------------------------------------------------------------
 
 #: As slow as the patterns that a project may set get.
-_PATTERNS = ("all.*tasks.*completed", r"is\s+done.*all.*a", "(?:all|every|each) tests? (?:pass|passed)", ".*a.*b.*c.*")
+_PATTERNS = (
+    "all.*tasks.*completed",
+    r"is\s\s?done.*all.*a",
+    "(?:all|every|each) tests? (?:pass|passed)",
+    ".*a.*b.*c.*",
+)
 
 
 @parser(
@@ -343,7 +348,7 @@ def mermaid(data: bytes) -> None:
     diagram = Diagram(file="a.mmd", line=1, language="Mermaid", text=text)
     (checked,) = check_mermaid([diagram])
     assert checked.unknown == ""
-    assert checked.flaw is None or 1 <= checked.flaw.line <= text.count("\n") + 1
+    assert not checked.flaw or 1 <= checked.line <= text.count("\n") + 1
     is_c4(diagram)
     is_empty(diagram)
 

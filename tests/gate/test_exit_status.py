@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phase_gate import exit_codes
-from phase_gate.gate.freshness import exit_status_for
+from phase_gate.runs.sessions import exit_status_for
 from phase_gate.workflow.model import Tests
 from phase_gate.workflow.settings import ExitMeaning
 

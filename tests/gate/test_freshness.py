@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.gate.freshness import WayOn, assess
+from phase_gate.gate.freshness import NextStep, assess
 from phase_gate.gate.measured import Waiver
 from phase_gate.gate.state import NEW_STATE, Fact, OpenRun, Overrides, RunSummary, State, Trees
 from phase_gate.gate.verdict import Evaluation
@@ -89,7 +89,7 @@ def test_closed(state: State, reason: str, following: str) -> None:
 
 def test_a_phase_without_tests_is_looked_at_and_not_run() -> None:
     state = replace(EXITED, phase="DOCUMENT", exited=False, evaluation_is_stale=True)
-    standing = assess(state, tree=TREE, at=AT, way_on=lambda: WayOn("phase-gate advance", takes_run=False))
+    standing = assess(state, tree=TREE, at=AT, next_step=lambda: NextStep("phase-gate advance", takes_run=False))
     assert (standing.reason, standing.next_command) == ("no verdict on DOCUMENT yet", "phase-gate advance")
 
 

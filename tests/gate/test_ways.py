@@ -11,7 +11,7 @@ from phase_gate.gate.judging import Case, evaluate
 from phase_gate.gate.measured import TEST_FAILS, Finding, Measured, name_tests
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import NEW_STATE
-from phase_gate.gate.verdict import Evaluation, way_back, way_to, way_to_begin
+from phase_gate.gate.verdict import Evaluation, phase_command, return_command, start_command
 from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow
 from tests.conftest import ROOT
@@ -227,8 +227,12 @@ def test_every_way_can_be_typed_and_leads_to_a_phase_of_the_workflow(name: str) 
     workflow = WORKFLOWS[name]
     phases = {phase.name.lower() for phase in workflow.phases}
     for phase in workflow.phases:
-        ways = {way_to(phase, "default"), way_back(workflow, phase, "default"), way_to_begin(workflow, "default")}
-        assert phase.tests != "none" or way_to(phase, "default") == "phase-gate advance"
+        ways = {
+            phase_command(phase, "default"),
+            return_command(workflow, phase, "default"),
+            start_command(workflow, "default"),
+        }
+        assert phase.tests != "none" or phase_command(phase, "default") == "phase-gate advance"
         for way in filter(None, ways):
             assert is_typable(way.replace("...", "why"))
             assert "--phase=" not in way or way.partition("--phase=")[2] in phases

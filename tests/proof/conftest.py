@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from phase_gate.proof import sandbox as sandboxes
-from phase_gate.proof.sandbox import Kind, Limits, NoSandboxError, Sandbox
-from phase_gate.proof.sandbox_runs import run_in_sandbox
+from phase_gate.proof.sandbox import Kind, NoSandboxError, Sandbox
+from tests.proof.stories import run_in
 
 
 @pytest.fixture(params=["mounted", "copied"])
@@ -25,8 +25,7 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Kin
 def namespaces_work() -> bool:
     with tempfile.TemporaryDirectory() as folder:
         try:
-            limits = Limits(processor=240, clock=960)
-            run_in_sandbox(Sandbox(root=Path(folder)), ("--version",), limits=limits, kind="mounted")
+            run_in(Sandbox(root=Path(folder)), "--version", "mounted")
         except NoSandboxError:
             return False
     return True

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from phase_gate.proof.experiment import make_proof
+from phase_gate.proof.sandbox import Kind, Limits, Sandbox
+from phase_gate.proof.sandbox_runs import Laboratory, SandboxRun
 from phase_gate.proof.trial import Trial
 from phase_gate.proof.verdicts import Proof
 from phase_gate.storage.snapshots import take_snapshot
@@ -14,6 +16,7 @@ from phase_gate.storage.tree.fingerprint import take_tree
 TEST_ADD = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
 ADD = "def add(a, b):\n    return a + b\n"
 WRONG = "def add(a, b):\n    return 0\n"
+LIMITS = Limits(processor=240, clock=960)
 
 
 def write(root: Path, files: Mapping[str, str | None]) -> None:
@@ -24,6 +27,19 @@ def write(root: Path, files: Mapping[str, str | None]) -> None:
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+
+
+def run_in(
+    sandbox: Sandbox,
+    path: str,
+    kind: Kind | None = None,
+    *,
+    limits: Limits = LIMITS,
+    wanted: Collection[str] = (),
+    is_traced: bool = False,
+) -> SandboxRun:
+    """Run the tests of a file or folder in a sandbox."""
+    return Laboratory((), limits, (path,), kind).run(sandbox, wanted, is_traced=is_traced)
 
 
 def plan(

@@ -22,14 +22,14 @@ SKIPPED = Report(has_passed=False, is_skipped=True)
 def ran(**reports: Report) -> SandboxRun:
     """Return a run with these rows: `plain` for the test itself, `file` for its module, others as parameters."""
     rows = tuple(SandboxTest(id=f"{TARGET}[{name}]", report=report) for name, report in reports.items())
-    return SandboxRun(kind="mounted", seconds=0.1, functions={"test_a.py" if "file" in reports else TARGET: rows})
+    return SandboxRun(seconds=0.1, functions={"test_a.py" if "file" in reports else TARGET: rows})
 
 
 def late(**reports: Report) -> SandboxRun:
     return replace(ran(**reports), problem="it took longer than 30 s", is_cut=True, is_late=True)
 
 
-BROKEN = SandboxRun(kind="mounted", seconds=0.1, problem="it took longer than 30 s")
+BROKEN = SandboxRun(seconds=0.1, problem="it took longer than 30 s")
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,6 @@ BROKEN = SandboxRun(kind="mounted", seconds=0.1, problem="it took longer than 30
         pytest.param([ran(plain=FAILED)], [late()], "unknown", id="it-did-not-end"),
         pytest.param([late(plain=PASSED)], [ran(plain=PASSED)], "unknown", id="what-did-not-end-disproves-nothing"),
         pytest.param([ran(plain=FAILED)], [late(plain=FAILED)], "unknown", id="with-the-change-neither"),
-        pytest.param(
-            [ran(plain=FAILED)], [replace(late(plain=PASSED), kind="copied")], "unknown", id="origins-are-not-known"
-        ),
         pytest.param([ran(plain=SKIPPED)], [ran(plain=SKIPPED)], "skipped", id="skipped-here"),
         pytest.param([ran(file=FAILED)], [ran(plain=SKIPPED)], "skipped", id="skipped-in-a-file-of-new-code"),
         pytest.param([ran(plain=FAILED)], [ran(plain=SKIPPED)], "fails-with", id="the-change-skips-it"),

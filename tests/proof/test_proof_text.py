@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.proof.base import Change
-from phase_gate.proof.proof_text import tell_proof
+from phase_gate.proof.proof_text import render_proof
 from phase_gate.proof.verdicts import FunctionProof, Proof, TargetProof
 from phase_gate.values import replace
 
@@ -21,7 +21,7 @@ PROVEN = TargetProof(
 )
 IDLE = TargetProof(id="t.py::b", verdict="passes-without", control="passes", treatment="passes")
 GUARD = replace(IDLE, is_tolerated=True)
-REWORDED = replace(GUARD, id="t.py::c", old_version="passes", why="it was changed without need")
+FLAKY = TargetProof(id="t.py::c", verdict="flaky", why="the same files gave two outcomes")
 UNKNOWN = TargetProof(id="t.py::d", verdict="unknown", why="no answer")
 BROKEN = TargetProof(id="t.py::e", verdict="fails-with", control="fails", treatment="fails", why="assert 1 == 2")
 CHANGE = Change(root=Path(), base="main", commit="abc", now={}, then={}, lines={"t.py::a": 1, "t.py::c": 7})
@@ -43,54 +43,54 @@ def last(text: str) -> str:
         pytest.param((PROVEN, GUARD), True, "next: let it fail without the change, or mark ", id="a-guard-if-strict"),
         pytest.param((PROVEN, IDLE, BROKEN), False, "next: fix the failing test: pytest t.py::e", id="failing-first"),
         pytest.param((PROVEN, UNKNOWN), True, "next: fix the cause", id="unknown-if-strict"),
-        pytest.param((PROVEN, GUARD, REWORDED, UNKNOWN), False, "1 of 4 tests needs the change; 2 pass", id="nothing"),
+        pytest.param((PROVEN, GUARD, FLAKY, UNKNOWN), False, "1 of 4 tests needs the change; 1 passes", id="nothing"),
     ],
 )
 def test_says_what_to_do_where_it_is_refused(targets: tuple[TargetProof, ...], strict: bool, said: str) -> None:
     proof = Proof(targets=targets, starts=3)
-    assert last(tell_proof(proof, CHANGE, strict=strict).text).startswith(said)
-    assert said in tell_proof(proof, CHANGE, strict=strict).markdown
+    assert last(render_proof(proof, CHANGE, strict=strict).text).startswith(said)
+    assert said in render_proof(proof, CHANGE, strict=strict).markdown
 
 
 def test_says_nothing_to_do_where_no_change_is_asked_about() -> None:
-    assert "next:" not in tell_proof(Proof(targets=(PROVEN, IDLE))).text
+    assert "next:" not in render_proof(Proof(targets=(PROVEN, IDLE))).text
 
 
 def test_doubts_come_first_and_guards_are_no_fault() -> None:
-    text = tell_proof(Proof(targets=(PROVEN, GUARD, REWORDED, UNKNOWN)), CHANGE).text
+    text = render_proof(Proof(targets=(PROVEN, GUARD, FLAKY, UNKNOWN)), CHANGE).text
     assert [row for row in text.splitlines() if row[1:].startswith(" t.py")] == [
         "? t.py::c",
         "? t.py::d",
         "= t.py::b",
         "+ t.py::a",
     ]
-    assert first(tell_proof(Proof(targets=(PROVEN, BROKEN)), CHANGE).text) == "- t.py::e"
+    assert first(render_proof(Proof(targets=(PROVEN, BROKEN)), CHANGE).text) == "- t.py::e"
 
 
 def test_names_the_file_and_line_of_a_function_and_what_to_do() -> None:
     functions = (SEEN, FunctionProof(file="c.py", name="idle", line=9))
     proven = replace(PROVEN, reaches=("c.py::seen", "c.py::idle"))
     proof = Proof(targets=(proven,), functions=functions, notes=("laid in: x.csv",))
-    text = tell_proof(proof, CHANGE).text
+    text = render_proof(proof, CHANGE).text
     assert "    fails without the change, passes with it; notices c.py:2 seen\n" in text
     assert "! c.py:9 idle\n    no target notices when it does nothing: check what it returns or changes\n" in text
-    markdown = tell_proof(proof).markdown
+    markdown = render_proof(proof).markdown
     assert "- c.py:9 idle: no target notices when it does nothing: check what it returns or changes\n" in markdown
     assert "- note: laid in: x.csv\n" in markdown
 
 
 def test_says_what_to_do_about_a_check_that_holds_for_any_answer() -> None:
     idle = replace(PROVEN, verdict="checks-nothing", notices=())
-    text = tell_proof(Proof(targets=(idle,)), CHANGE).text
+    text = render_proof(Proof(targets=(idle,)), CHANGE).text
     assert "! t.py::a\n    passes whatever the new code does: its check holds for any answer, so compare the" in text
     assert last(text) == "1 of 1 test needs the change"
     silent = replace(idle, verdict="nothing-raised")
-    assert last(tell_proof(Proof(targets=(silent,)), CHANGE).text) == "1 of 1 test needs the change"
+    assert last(render_proof(Proof(targets=(silent,)), CHANGE).text) == "1 of 1 test needs the change"
 
 
 def test_a_ci_system_is_shown_the_lines_of_tests() -> None:
-    proof = Proof(targets=(PROVEN, GUARD, REWORDED, UNKNOWN))
-    warnings = [*tell_proof(proof, CHANGE, strict=False).places]
+    proof = Proof(targets=(PROVEN, GUARD, FLAKY, UNKNOWN))
+    warnings = [*render_proof(proof, CHANGE, strict=False).places]
     assert [(each.file, each.line, each.is_error) for each in warnings] == [("t.py", 7, False), ("t.py", 1, False)]
-    assert warnings[0].text == "c: passes without the change: it was changed without need"
-    assert [each.is_error for each in tell_proof(proof, CHANGE, strict=True).places] == [True] * 3
+    assert warnings[0].text == "c: had two outcomes on the same files: the same files gave two outcomes"
+    assert [each.is_error for each in render_proof(proof, CHANGE, strict=True).places] == [True] * 3

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,22 +17,17 @@ import pytest
 from phase_gate.proof import namespace
 from phase_gate.proof import sandbox as sandboxes
 from phase_gate.proof.experiment import make_proof
-from phase_gate.proof.sandbox import Kind, Limits, Sandbox
-from phase_gate.proof.sandbox_runs import run_in_sandbox
+from phase_gate.proof.sandbox import Kind, Sandbox
 from tests.conftest import ROOT
-from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, verdicts, write
+from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, run_in, verdicts, write
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(4)]
 
 
-LIMITS = Limits(processor=240, clock=960)
-
-
-def enter(root: Path, kind: Kind, wanted: Iterable[str] = (), **contents: str) -> dict[str, bool]:
+def enter(root: Path, kind: Kind, wanted: Collection[str] = (), **contents: str) -> dict[str, bool]:
     sandbox = Sandbox(root=root, contents={f"{name}.py": text.encode() for name, text in contents.items()})
-    run = run_in_sandbox(sandbox, ("test_calc.py",), limits=LIMITS, kind=kind, wanted=wanted)
+    run = run_in(sandbox, "test_calc.py", kind, wanted=wanted)
     assert not run.problem
-    assert run.kind == kind
     return {test.id: test.has_passed for test in run.tests}
 
 
@@ -83,7 +78,7 @@ def test_a_module_from_the_project_itself_says_nothing(tmp_path: Path) -> None:
     there = str(tmp_path / "lib")
     test = f"import sys\n\nsys.path.insert(0, {there!r})\nfrom calc import add\n\n\ndef test_add():\n    pass\n"
     write(tmp_path, {"test_calc.py": test, "lib/calc.py": ADD})
-    run = run_in_sandbox(Sandbox(root=tmp_path), ("test_calc.py",), limits=LIMITS, kind="copied")
+    run = run_in(Sandbox(root=tmp_path), "test_calc.py", "copied")
     assert run.problem == "lib/calc.py was imported from the project itself, not from the sandbox"
 
 
@@ -111,7 +106,7 @@ def test_links_are_replaced_never_followed(tmp_path: Path) -> None:
     sandbox = tmp_path / "sandbox"
     sandbox.mkdir()
     (sandbox / "calc.py").symlink_to(outside)
-    namespace.lay_out(str(sandbox), [], [], {"calc.py": b"inside"})
+    namespace.write_overlay(str(sandbox), [], [], {"calc.py": b"inside"})
     assert outside.read_text(encoding="utf-8") == "outside"
     assert (sandbox / "calc.py").read_text(encoding="utf-8") == "inside"
 
@@ -170,7 +165,7 @@ def test_a_module_from_an_installed_copy_says_nothing(tmp_path: Path, kind: Kind
     test = f"import sys\n\nsys.path.insert(0, {str(site)!r})\n{TEST_ADD}".replace("calc", module)
     write(root, {"test_calc.py": test, "lib/shop/__init__.py": "", "lib/shop/calc.py": ADD})
     sandbox = Sandbox(root=root, contents={"lib/shop/calc.py": WRONG.encode()})
-    run = run_in_sandbox(sandbox, ("test_calc.py",), limits=LIMITS, kind=kind)
+    run = run_in(sandbox, "test_calc.py", kind)
     said = "lib/shop/calc.py was imported from an installed copy of it, not from the sandbox"
     assert run.problem == (said if is_stray else "")
 
@@ -183,7 +178,7 @@ def test_functions_rows_and_lines_are_told(tmp_path: Path, kind: Kind) -> None:
         "@pytest.mark.parametrize('n', ['a', 'b'])\n@twice\ndef test_it(n):\n    if n == 'a':\n        assert n\n"
     )
     write(tmp_path, {"tests/test_calc.py": tests})
-    run = run_in_sandbox(Sandbox(root=tmp_path), ("tests",), limits=LIMITS, is_traced=True, kind=kind)
+    run = run_in(Sandbox(root=tmp_path), "tests", kind, is_traced=True)
     first, second = "tests/test_calc.py::test_it[a]", "tests/test_calc.py::test_it[b]"
     assert [(item.id, item.file, item.line, item.rows) for item in run.tests] == [
         (first, "tests/test_calc.py", 12, {"n": 0}),

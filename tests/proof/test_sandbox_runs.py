@@ -14,17 +14,16 @@ import pytest
 
 from phase_gate.proof.experiment import make_proof
 from phase_gate.proof.sandbox import Heard, Kind, Limits, Sandbox
-from phase_gate.proof.sandbox_runs import Report, read_heard, run_in_sandbox
+from phase_gate.proof.sandbox_runs import Report, read_heard
 from phase_gate.proof.verdicts import TargetProof
 from phase_gate.storage.tree.fingerprint import take_tree
 from phase_gate.values import replace
-from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, write
+from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, run_in, write
 from tests.proof.twins import BUILD, EXTENSION
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(6)]
 
 TARGET = "test_calc.py::test_add"
-LIMITS = Limits(processor=240, clock=960)
 
 
 def prove(
@@ -45,7 +44,7 @@ def prove(
 
 
 def report_of(root: Path, kind: Kind | None = None) -> Report:
-    run = run_in_sandbox(Sandbox(root=root), ("test_calc.py",), limits=LIMITS, kind=kind)
+    run = run_in(Sandbox(root=root), "test_calc.py", kind)
     assert not run.problem
     (report,) = run.of(TARGET)
     return report
@@ -57,10 +56,13 @@ def test_of_a_run_that_did_not_end_only_whole_functions_count() -> None:
     for test_id in (*rows[:3], "test_a.py::test_c"):
         said = {"outcome": "passed", "expected": False, "lie": "", "doubt": "", "files": []}
         answers += [{"kind": "started", "id": test_id}, {"kind": "report", "id": test_id, **said}]
-    run = read_heard(Heard(answers=tuple(answers), seconds=30.0, late="30 s"), "mounted", "", "")
+    heard = Heard(kind="mounted", folder="", answers=tuple(answers), seconds=30.0, late="30 s")
+    run = read_heard(heard, Sandbox(root=Path()))
     assert run.problem == "it took longer than 30 s in test_a.py::test_c"
     # A row of one has not run, and the last one was at work still.
     assert [test.id for test in run.tests if test.report] == rows[:2]
+    # A copy has not said where its modules came from.
+    assert list(read_heard(replace(heard, kind="copied"), Sandbox(root=Path())).tests) == []
 
 
 # --- what dies or never ends with the change
@@ -90,7 +92,7 @@ def test_what_was_over_is_said(tmp_path: Path, kind: Kind) -> None:
         (Limits(processor=2, clock=900), "2 s of processor time"),
         (Limits(processor=900, clock=3), "3 s"),
     ):
-        run = run_in_sandbox(Sandbox(root=tmp_path), ("test_calc.py",), limits=limits, kind=kind)
+        run = run_in(Sandbox(root=tmp_path), "test_calc.py", kind, limits=limits)
         assert run.problem == f"it took longer than {said} in test_calc.py::test_add"
         assert (run.is_cut, run.is_late) == (True, True)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.proof.proof_text import tell_suite
+from phase_gate.proof.proof_text import render_suite
 from phase_gate.proof.sandbox import Kind
 from phase_gate.proof.unfailing import prove_suite
 from tests.proof.stories import write
@@ -93,7 +93,7 @@ def test_each_kind_of_finding(tmp_path: Path, kind: Kind) -> None:
     before = {path: path.read_bytes() for path in sorted(tmp_path.rglob("*"))}
     proof = prove_suite(tmp_path)
     assert not proof.problem
-    told = tell_suite(proof)
+    told = render_suite(proof)
     assert [(each.line, each.is_error) for each in told.places if each.is_error] == [
         (line, True) for line in (23, 28, 50, 34)
     ]

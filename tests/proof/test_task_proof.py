@@ -11,7 +11,7 @@ import pytest
 
 import phase_gate
 from phase_gate.gate.measuring import OFF, UNSHOWN
-from phase_gate.proof.task_proof import keep_words
+from phase_gate.proof.task_proof import kept_arguments
 from phase_gate.storage.store import TaskStore
 from tests.support import CALC, FAILING_TESTS, Project, Ran
 
@@ -55,7 +55,7 @@ def events(project: Project) -> list[str]:
     ],
 )
 def test_what_was_typed_in_red_is_kept(typed: str, kept: str) -> None:
-    assert keep_words(typed.split()) == tuple(kept.split())
+    assert kept_arguments(typed.split()) == tuple(kept.split())
 
 
 def test_a_signal_has_the_targets_proven_and_the_ledger_keeps_it(project: Project) -> None:

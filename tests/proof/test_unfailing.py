@@ -48,7 +48,7 @@ class Played(Laboratory):
             report = Report(has_passed=test.id in self._passing[is_traced])
             ran = replace(test, report=report, lines=self._lines if is_traced else frozenset())
             functions[bare_id(test.id)] = (*functions.get(bare_id(test.id), ()), ran)
-        return SandboxRun(kind="mounted", seconds=0.1, functions=functions, at_work=at_work)
+        return SandboxRun(seconds=0.1, functions=functions, at_work=at_work)
 
 
 def an_item(name: str = "test_it", line: int = 1, **rows: int) -> SandboxTest:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from phase_gate.gate.freeze import Parts
+from phase_gate.gate.observations import Parts
 from phase_gate.recording import items
 from phase_gate.recording.ownership import Ownership
 from phase_gate.recording.run_settings import local_plugins

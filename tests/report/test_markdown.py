@@ -14,7 +14,7 @@ from phase_gate.report.story import LedgerCheck, Story
 from phase_gate.values import replace
 from tests.report.history import History
 from tests.report.samples import build_hostile, build_long, build_sample
-from tests.report.test_ci_files import ABSENT, document, finding
+from tests.report.test_ci_files import document, finding
 
 MORE: dict[str, Any] = {"root": "project", "overrides": [], "warnings": [], "notes": []}
 
@@ -38,20 +38,6 @@ def test_a_hostile_name_in_a_verdict_is_only_a_name(text: str) -> None:
     html = as_html(render_markdown(document(**{**MORE, "warnings": [text]}, reason=text, findings=findings)))
     assert html.count(text.replace("<", "&lt;").replace(">", "&gt;")) >= 2
     assert [part for part in ("<img", "<a ") if part in html] == []
-
-
-@pytest.mark.parametrize(
-    ("only_gate_1", "said"),
-    [
-        pytest.param(True, "**Gate 1 is open: this step asks for no more**", id="asked-for-gate-1"),
-        pytest.param(False, "no signal**", id="asked-for-both"),
-    ],
-)
-def test_a_step_that_asks_for_gate_1_only(only_gate_1: bool, said: str) -> None:
-    waiting = document(**{**MORE, **ABSENT, "status": "waiting", "reason": "no signal"})
-    text = render_markdown(waiting, asks_for_gate_1_only=only_gate_1)
-    assert said in text
-    assert ("\nNext: " in text) is not only_gate_1, "who has all that was asked for has nothing to do"
 
 
 def test_choices_stay_together_and_unmeasured_guards_are_unknown() -> None:

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.gate.measured import Finding
+from phase_gate.gate.breaker import Breaker, Status
+from phase_gate.gate.judging import with_breaker
+from phase_gate.gate.measured import TEST_FAILS, Finding, name_tests
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.report.panel import panel_text, render_panel
-from tests.gate.test_ways import ALTERED, judge
+from tests.gate.test_ways import ALTERED, AT, judge
 
 
 @pytest.fixture
 def altered() -> Evaluation:
     return judge("tdd", "GREEN", ALTERED, tests_altered=1, consecutive_green_runs=1)
+
+
+def test_an_open_circuit_hides_no_test_behind_a_clause() -> None:
+    failing = name_tests(TEST_FAILS, "advisory", ["t.py::test_a", "t.py::test_b"], "fails")
+    stuck = Breaker(status=Status.OPEN, opened_at=AT, reason="the same error 5 times")
+    closed = judge("tdd", "GREEN", *failing, tests_failing=2, tests_passing=0)
+    rows = panel_text(render_panel(with_breaker(closed, stuck))).splitlines()
+    assert rows[1] == "Gate 1  closed   t.py::test_a fails (and 1 more)"
 
 
 @pytest.mark.parametrize("width", [30, 40, 60, 80, 200])

@@ -60,7 +60,7 @@ RUNS = (
 COMMANDS = (
     *(
         f'phase-gate signal {answer} --reason "I think so"'
-        for answer in ("", "", "--not-done", "--blocked", "--test-wrong", "--next", "--remaining-work docs")
+        for answer in ("", "", "--not-done", "--blocked", "--test-wrong", "--next")
     ),
     "phase-gate withdraw",
     "phase-gate advance",

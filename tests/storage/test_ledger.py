@@ -134,7 +134,6 @@ TAMPERED: dict[str, tuple[int, str, Tampering]] = {
     "an-empty-line-between": (3, "", lambda lines: [*lines[:2], b"\n", *lines[2:]]),
     "binary": (1, "", lambda lines: [b"\x00\xff\xfe\n", *lines]),
     "other-json": (1, "it is not a ledger line", lambda lines: [b"[1, 2]\n", *lines]),
-    "a-hash-that-is-no-text": (1, "it is not a ledger line", lambda lines: [b'{"seq":1,"hash":7}\n', *lines]),
     "wrong-types": (1, "a field has the wrong type", lambda lines: [rehash(lines[0], data=[]), *lines[1:]]),
 }
 

@@ -8,24 +8,23 @@ import pytest
 
 from phase_gate.storage.lock import filesystem_type, network_warning
 
-#: As the kernel writes it: id, parent, device, root, mount point, options, optional fields, `-`, type, source, options.
+#: As the kernel writes it: source, mount point, type, options, and two numbers.
 TABLE = """\
-22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw
-23 22 0:21 / /proc rw,nosuid shared:2 - proc proc rw
-30 22 0:40 / /home rw,relatime shared:5 master:3 - nfs4 server:/home rw,vers=4.2
-31 30 0:41 / /home/dev/local rw,relatime - xfs /dev/vdb1 rw
-32 22 0:42 / /mnt/with\\040space rw - cifs //server/share rw
-33 22 0:43 / /mnt/twice rw - ext4 /dev/vdc rw
-34 33 0:44 / /mnt/twice rw - fuse.sshfs host:/x rw
-35 22 0:45 / /mnt/share rw - 9p share rw
-a line that means nothing
-36 22 0:46 / /mnt/cut
+/dev/vda1 / ext4 rw,relatime 0 0
+proc /proc proc rw,nosuid 0 0
+server:/home /home nfs4 rw,vers=4.2 0 0
+/dev/vdb1 /home/dev/local xfs rw 0 0
+//server/share /mnt/with\\040space cifs rw 0 0
+/dev/vdc /mnt/twice ext4 rw 0 0
+host:/x /mnt/twice fuse.sshfs rw 0 0
+share /mnt/share 9p rw 0 0
+nothing /mnt/cut
 """
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    path = tmp_path / "mountinfo"
+    path = tmp_path / "mounts"
     path.write_text(TABLE, encoding="utf-8")
     return path
 

@@ -113,14 +113,15 @@ def test_a_file_of_any_size_is_read_up_to_the_limit_only(path: Path) -> None:
     os.truncate(path, 1 << 36)  # 64 GB of holes: whoever reads them all runs out of memory
     found = read_signal_file(path)
     assert found is not None
-    assert found.problem == "exit-signal.yaml:1:1: bigger than 65536 bytes"
+    assert found.problem.startswith("exit-signal.yaml:1:1: bigger than 65536 bytes; ")
 
 
 @pytest.mark.parametrize("left", ["the parser", "no", "nothing", "0", "[]"])
 def test_done_with_work_left_contradicts_itself(path: Path, left: str) -> None:
     found = read(path, f"exit_signal: true\nremaining_work: '{left}'\n")
     assert (found.signal, found.contradicts) == (None, True)
-    assert found.problem == f"exit-signal.yaml: exit_signal is true, but remaining_work is: '{left}'"
+    problem = f"exit-signal.yaml: exit_signal is true, but remaining_work is: '{left}'"
+    assert found.problem == f"{problem}; finish the work, or write exit_signal: false"
     with pytest.raises(ContradictionError) as caught:
         check_signal(Signal(answer="done"), remaining_work=left)
     assert (caught.value.slug, caught.value.exit_code) == ("contradictory-signal", 13)

@@ -14,7 +14,7 @@ from phase_gate.errors import TooManyFilesError
 from phase_gate.storage.tree import contents
 from phase_gate.storage.tree import git_command as running_git
 from phase_gate.storage.tree import listing as walked_files
-from phase_gate.storage.tree.fingerprint import Difference, Tree, changed_sources, describe_difference, take_tree
+from phase_gate.storage.tree.fingerprint import Tree, changed_paths, changed_sources, take_tree
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 
 pytestmark = pytest.mark.processes
@@ -169,8 +169,8 @@ def test_docs_count_where_they_are_asked_for(repo: Path) -> None:
     write(repo / "notes.txt", "a")
     write(repo / "ignored.py", "a")
     write(repo / "README.md", "# Other\n")
-    difference = describe_difference(before.files, take_tree(repo, always=always).files)
-    assert difference == Difference(added=("ignored.py", "notes.txt"), removed=(), changed=("README.md",))
+    after = take_tree(repo, always=always)
+    assert changed_paths(before.files, after.files) == ("README.md", "ignored.py", "notes.txt")
     assert "docs/conf.py" in before.files
     git(repo, "add", "README.md")
     assert take_tree(repo, always=always).files["README.md"] == git(repo, "rev-parse", ":README.md").strip()
@@ -276,7 +276,7 @@ def test_a_clone_inside_is_part_and_a_worktree_is_not(repo: Path) -> None:
     write(repo / "work/other/src/app.py", "a = 1\n")
     assert take_tree(repo) == before
     git(repo, "clone", "-q", ".", "vendor")
-    assert "vendor/src/app.py" in describe_difference(before.files, take_tree(repo).files).added
+    assert "vendor/src/app.py" in changed_paths(before.files, take_tree(repo).files)
 
 
 def test_a_root_below_the_repository_sees_only_itself(repo: Path) -> None:

@@ -130,7 +130,7 @@ def test_a_file_that_names_a_store_is_not_followed_before_a_person_agrees(
         ran = gate(*words)
         assert (ran.code, ran.has("[store-untrusted]", "phase-gate store trust")) == (11, True)
     # A script can't agree.
-    ran = gate("store", "trust", "--word=TRUST")
+    ran = gate("store", "trust")
     assert (ran.code, ran.has("for a person at a terminal", "PHASE_GATE_STORE")) == (13, True)
     assert not server.rows
     at_terminal(monkeypatch, "yes", "TRUST")

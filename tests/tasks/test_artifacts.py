@@ -30,13 +30,6 @@ def problem(root: Path, described: Artifact) -> str:
         pytest.param("", {}, "0 different words", id="empty"),
         pytest.param("# Plan\n\nTODO\n", {"min_words": 2}, "1 different word", id="nobody-has-written-it-yet"),
         pytest.param("# Plan\n\n{describe the plan here}\n", {}, "a template's text is still in it", id="a-template"),
-        pytest.param("Decision: approved\n", {"pattern": r"(?m)^Decision: approved$"}, "", id="says-so"),
-        pytest.param(
-            "Decision: not approved\n",
-            {"pattern": r"(?m)^Decision: approved$"},
-            "it has no text that fits",
-            id="does-not",
-        ),
         pytest.param("Well.\n\n  **decision:** approved.\n", {"line": "Decision: approved"}, "", id="has-the-line"),
         pytest.param(
             "Decision: approved if paid\n", {"line": "Decision: approved"}, "it has no line", id="another-line"

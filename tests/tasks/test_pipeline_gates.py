@@ -509,7 +509,7 @@ def test_five_recoveries_then_stuck_with_its_report(pipe: Pipe) -> None:
     assert report["recoveries"] == report["max_recoveries"] == 5
     assert any("phase-gate pipeline recover resume" in text for text in report["required_human_input"])
     assert pipe.gate("pipeline", "recover").out.startswith("Stuck: all 5 recoveries are used up")
-    assert "## Required human input" in pipe.gate("pipeline", "recover", "--markdown").out
+    assert "\nRequired human input\n" in pipe.gate("pipeline", "recover").out
 
 
 @pytest.mark.criterion("PG-13")

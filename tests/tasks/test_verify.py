@@ -304,7 +304,7 @@ def test_a_verify_command_that_takes_too_long_is_ended_with_its_children(gate: G
         f"import subprocess, sys\nprint('half way', flush=True)\nsubprocess.run([sys.executable, '-c', '{sleeps}'])\n"
     )
     gate.project.write({"slow.py": child})
-    gate.start(timeouts={"verify": 1}, verify=python("slow.py"))
+    gate.start(verify=python("slow.py"), timeouts={"verify": 1})
     gate.executor()
     ran = gate.verify()
     assert ran.code == 10

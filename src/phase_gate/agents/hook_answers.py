@@ -351,12 +351,12 @@ _Call = Literal["blocked", "test-wrong"]
 
 def _refuse(context: WriteContext, reason: str, *, answer: _Call = "test-wrong") -> HookAnswer:
     """Refuse a write, and name the only thing that the agent can do about it: signal the problem, and stop."""
-    way_back = f'a person goes back with: phase-gate rewind {context.first.lower()} --reason "..."'
+    return_command = f'a person goes back with: phase-gate rewind {context.first.lower()} --reason "..."'
     cause = "it is wrong" if answer == "test-wrong" else "it has to change"
     return HookAnswer(
         verdict="deny",
         reason=f"{reason} ({context.phase})",
-        next_hint=f"if {cause}: {call_command(answer, context.task)}, then stop: {way_back}",
+        next_hint=f"if {cause}: {call_command(answer, context.task)}, then stop: {return_command}",
     )
 
 

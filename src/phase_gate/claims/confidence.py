@@ -16,7 +16,7 @@ from phase_gate.claims.blocks import BlockKind, StatusBlocks
 from phase_gate.values import Value
 from phase_gate.visible import cut
 from phase_gate.workflow.metrics import Metrics, MetricValue
-from phase_gate.workflow.phrases import Span, compile_phrase
+from phase_gate.workflow.phrases import compile_phrase
 from phase_gate.workflow.settings import ConfidenceRules
 
 
@@ -144,20 +144,19 @@ def find_phrase(pattern: str, prose: str) -> str | None:
     if len(prose) > MAX_PROSE:
         # Begin with a whole sentence: part of one may have the opposite meaning.
         prose = prose[-MAX_PROSE:].partition("\n")[2]
-    # Match only at the beginning of a word: "incomplete" is not "complete".
-    phrase = compile_phrase(pattern, flags="i", before=r"(?<!\w)")
+    phrase = compile_phrase(pattern)
     for sentence in prose.split("\n"):
-        if any(_is_meant(sentence, span) for span in phrase.spans(sentence)):
+        if any(_is_meant(sentence, end) for end in phrase.ends(sentence)):
             return sentence.strip()
     return None
 
 
-def _is_meant(sentence: str, span: Span) -> bool:
+def _is_meant(sentence: str, end: int) -> bool:
+    """Return whether a phrase that ends there is affirmed: no negation before its end, no qualification after it."""
     if sentence.rstrip().endswith("?"):
         return False
     denied, taken_back = _twists(sentence)
-    # No negation before or inside the phrase, and no qualification after it.
-    return denied > span.end and taken_back < span.end
+    return denied > end > taken_back
 
 
 @lru_cache(maxsize=1024)

@@ -13,7 +13,7 @@ from phase_gate import exit_codes
 from phase_gate._version import __version__
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._parser import find_topic, load_command, parse, refuse_placeholders, with_command
-from phase_gate.cli._streams import close_streams, open_streams, render_json, say_plain, say_rows, screen_width
+from phase_gate.cli._streams import close_streams, open_streams, print_plain, print_rows, render_json, screen_width
 from phase_gate.errors import PhaseGateError, as_fault, require_cpython
 from phase_gate.visible import show_line
 
@@ -79,13 +79,13 @@ def _print(answer: Done, *, as_json: bool, is_quiet: bool) -> None:
     if as_json:
         if not answer.is_printed:
             document = {**answer.document, "next_command": following} if following else answer.document
-            say_plain(render_json(document, indent=2))
+            print_plain(render_json(document, indent=2))
         return
     if answer.text and (answer.is_error or not is_quiet):
-        say_rows(answer.text.split("\n"), aside=answer.is_error, is_file=answer.is_file)
+        print_rows(answer.text.split("\n"), aside=answer.is_error, is_file=answer.is_file)
         if following:
-            say_rows([f"  next: {show_line(following)}"], aside=answer.is_error)
-    say_plain(*answer.orders)
+            print_rows([f"  next: {show_line(following)}"], aside=answer.is_error)
+    print_plain(*answer.orders)
 
 
 def _is_interactive() -> bool:

@@ -35,12 +35,12 @@ def with_error_lines(call: Call, run: Callable[[Call], Done]) -> Done:
         return Done(text="", code=error.exit_code, is_printed=True)
 
 
-def tell_json(happening: Happening) -> None:
+def print_json_line(happening: Happening) -> None:
     """Print one JSON object per line."""
     say(render_json(happening.document), flush=True)
 
 
-def tell_lines(happening: Happening) -> None:
+def print_lines(happening: Happening) -> None:
     """Print plain lines, as for a log."""
     if lines := render_lines(happening):
         say(lines, flush=True)
@@ -54,7 +54,7 @@ class LiveView:
 
     def tell(self, happening: Happening) -> None:
         self._clear()
-        tell_lines(happening)
+        print_lines(happening)
 
     def progress(self, status: str) -> None:
         if time.monotonic() - self._drawn_at >= _PAUSE:

@@ -61,7 +61,7 @@ def say(text: str, *, aside: bool = False, end: str = "\n", color: str = "", flu
     return _write(f"\x1b[{color}m{shown}\x1b[0m{end}" if color else f"{shown}{end}", aside=aside, flush=flush)
 
 
-def say_rows(rows: Iterable[str], *, aside: bool = False, is_file: bool = False) -> None:
+def print_rows(rows: Iterable[str], *, aside: bool = False, is_file: bool = False) -> None:
     """Print rows for people: in color if enabled, and wrapped to the width of the terminal.
 
     :param is_file: the rows are a file or a script to save, printed unchanged.
@@ -102,19 +102,19 @@ def wants_color(stream: TextIO | None) -> bool:
     return stream is not None and not stream.closed and stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def say_aside(text: str) -> None:
+def print_aside(text: str) -> None:
     """Print progress to standard error for the waiting user, after flushing standard output."""
     _flush()
     say(text, aside=True)
 
 
-def say_progress(text: str) -> None:
+def print_progress(text: str) -> None:
     """Print a progress line, only on a terminal."""
     if sys.stderr is not None and sys.stderr.isatty():
-        say_aside(text)
+        print_aside(text)
 
 
-def say_plain(*lines: str) -> None:
+def print_plain(*lines: str) -> None:
     """Print documents and CI workflow commands. Foreign text in them is already escaped."""
     for line in lines:
         _write(f"{line}\n")

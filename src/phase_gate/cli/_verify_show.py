@@ -14,7 +14,7 @@ from phase_gate.storage.paths import LIST_LOCK
 from phase_gate.storage.store import now
 from phase_gate.tasks.board import TaskBoard, TaskSession
 from phase_gate.tasks.overview import Overview
-from phase_gate.tasks.prompts import find_dependency, make_bundle, render_bundle, tell_failure, write_executor_prompt
+from phase_gate.tasks.prompts import explain_failure, find_dependency, make_bundle, render_bundle, write_executor_prompt
 from phase_gate.tasks.result import failures_to_json, gate_result, row_to_json, stats_to_json
 from phase_gate.tasks.rules import MARGIN, asks_person, late, resume_command
 from phase_gate.tasks.show import failure_rows, stats_rows, step_rows, task_rows
@@ -31,7 +31,7 @@ def status(call: Call) -> Done:
     rows = ["there is no task yet"] if not overview.total else [*task_rows(overview.rows), "", *stats_rows(overview)]
     failed = failure_rows(overview.failures)
     rows += ["", *failed] if failed else []
-    following, told = _following(overview), tell_list(board.project, overview)
+    following, told = _following(overview), render_list(board.project, overview)
     rows += ["", told] if told else []
     rows += [f"  next: {following}"] if following else []
     document = {
@@ -42,7 +42,7 @@ def status(call: Call) -> Done:
     return Done(text=show_rows(rows), document=document, code=_code(board))
 
 
-def tell_list(project: Project, overview: Overview) -> str:
+def render_list(project: Project, overview: Overview) -> str:
     """Return a clause about the list's progress: finished, driven right now, or left by a killed drive."""
     lock = project.state_folder / LIST_LOCK
     if os.path.lexists(lock):
@@ -96,7 +96,7 @@ def show(call: Call) -> Done:
         return Done(text=render_bundle(document), document=document)
     text = write_executor_prompt(session)
     last = verification.last_failure
-    failed = tell_failure(session)
+    failed = explain_failure(session)
     document = {
         "task": session.task,
         "prompt": text,

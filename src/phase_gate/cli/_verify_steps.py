@@ -10,7 +10,7 @@ from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
-from phase_gate.cli._streams import draw, raw_output, read_input, say_aside
+from phase_gate.cli._streams import draw, print_aside, raw_output, read_input
 from phase_gate.cli.people import ask_for_word
 from phase_gate.errors import UsageError
 from phase_gate.gate.verdict import evaluation_to_json
@@ -66,7 +66,7 @@ def start(call: Call) -> Done:
             f"{given.task_file} has no task {given.task!r}", remedy="leave --task out, or name one of its tasks"
         )
     file = _path_from_root(call, board.project, given.task_file)
-    return _answer_taken(take_tasks(board, specs, file=file, untimed=given.untimed, show=say_aside))
+    return _answer_taken(take_tasks(board, specs, file=file, untimed=given.untimed, show=print_aside))
 
 
 def next_task(call: Call) -> Done:
@@ -85,7 +85,7 @@ def _hand_out(call: Call, board: TaskBoard, *, by: str) -> Done:
     fault = find_name_fault(by)
     if fault:
         raise UsageError(f"--by={by}: {fault}", remedy="give a name that can be read")
-    found = hand_out(board, by=by, show=say_aside)
+    found = hand_out(board, by=by, show=print_aside)
     if not isinstance(found, Nothing):
         return _answer_taken([(found, False)])
     document = {
@@ -130,8 +130,8 @@ def run(call: Call) -> Done:
     board = open_board(call)
     session = board.session(board.named() or board.waiting((Status.VERIFYING,), "its verify command"))
     # With `--json`, standard output is reserved for our own result.
-    display = Display(show=say_aside, tick=_draw_clock, stream=raw_output(aside=call.arguments.json))
-    status, log = run_verify(session, display, timeout=call.arguments.timeout)
+    display = Display(show=print_aside, tick=_draw_clock, stream=raw_output(aside=call.arguments.json))
+    status, log = run_verify(session, display)
     code = exit_codes.GATE_CLOSED if status.verification.status is Status.VERIFYING else None
     return answer_step(status, code=code, more={"log": log} if log else None)
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done, require_plugin, require_pytest
-from phase_gate.cli._streams import say_progress
+from phase_gate.cli._streams import print_progress
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.verdict import evaluation_to_json
+from phase_gate.gate.verdict import ask_gate_1_only, evaluation_to_json
 from phase_gate.proof.base import find_change, prove_change
-from phase_gate.proof.proof_text import Told, tell_proof, tell_suite
+from phase_gate.proof.proof_text import Told, render_proof, render_suite
 from phase_gate.proof.task_proof import prove_now
-from phase_gate.proof.unfailing import CLOSING, prove_suite
+from phase_gate.proof.unfailing import CLOSING, SECONDS, prove_suite
 from phase_gate.proof.verdicts import Proof
-from phase_gate.report.ci_files import CiOutput, tell_places
+from phase_gate.report.ci_files import CiOutput, annotate_places
 from phase_gate.shards.records import FOLDER, read_shards
 from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import now
@@ -40,7 +39,7 @@ def _prove_change(call: Call) -> Done:
     given, project = call.arguments, call.project()
     change = find_change(project.root, given.base, project.take_tree().files, left_out=given.exclude)
     seconds = given.seconds or max(_LEAST_SECONDS, project.configuration.proof.seconds)
-    proof = prove_change(change, seconds=seconds, show=say_progress)
+    proof = prove_change(change, seconds=seconds, show=print_progress)
     document = {
         **spell_out(proof),
         "commit": change.commit,
@@ -49,7 +48,7 @@ def _prove_change(call: Call) -> Done:
         "old": sorted(change.old),
         "only_tests": change.has_only_tests,
     }
-    told = tell_proof(proof, change, strict=given.strict)
+    told = render_proof(proof, change, strict=given.strict)
     return _answer(call, f"prove --base {given.base}", told, document, _exit_code(proof, required=given.strict))
 
 
@@ -60,12 +59,12 @@ def _prove_suite(call: Call) -> Done:
     paths = [relative_id(call.start / path, root) for path in given.suite or ["."]]
     # At the root, pytest's own settings select the tests.
     chosen = () if paths == ["."] else paths
-    proof = prove_suite(root, chosen, seconds=math.inf if given.seconds is None else given.seconds, show=say_progress)
+    proof = prove_suite(root, chosen, seconds=given.seconds or SECONDS, show=print_progress)
     findings = [each for each in proof.altered if each.text or each.shown == "not-tried"]
     document = {**spell_out(proof), "altered": len(proof.altered), "findings": spell_out_each(findings)}
     code = exit_codes.GATE_CLOSED if proof.of(*CLOSING) else exit_codes.OPEN
     code = exit_codes.NOT_TRUSTED if proof.problem else code
-    return _answer(call, "a check that can't fail", tell_suite(proof), document, code)
+    return _answer(call, "a check that can't fail", render_suite(proof), document, code)
 
 
 def _prove_task(call: Call) -> Done:
@@ -76,8 +75,8 @@ def _prove_task(call: Call) -> Done:
         )
     task = call.task()
     task.require_begun()
-    proof = prove_now(task, at=now(), show=say_progress, seconds=given.seconds)
-    told = tell_proof(proof)
+    proof = prove_now(task, at=now(), show=print_progress, seconds=given.seconds)
+    told = render_proof(proof)
     return Done(
         text=told.markdown if given.markdown else told.text,
         document=spell_out(proof),
@@ -100,7 +99,7 @@ def _answer(call: Call, title: str, told: Told, document: Mapping[str, Any], cod
         return Done(text=told.markdown, document=document, code=code)
     shown = CiOutput()
     if call.project().configuration.run.ci != "off":
-        shown = tell_places(title, told.places, told.markdown, call.environment)
+        shown = annotate_places(title, told.places, told.markdown, call.environment)
     text = "\n".join([told.text, *shown.complaints])
     return Done(text=text, document=document, code=code, orders=shown.lines)
 
@@ -148,5 +147,6 @@ def combine(call: Call) -> Done:
     if evaluation.breaker.is_open:
         code = exit_codes.CIRCUIT_OPEN
     document = {**evaluation_to_json(evaluation), "shards": len({shard.id for shard in shards})}
-    panel = panel_text(render_panel(evaluation, verbosity=int(call.arguments.v), complaints=output.complaints))
+    shown = evaluation if is_dual else ask_gate_1_only(evaluation)
+    panel = panel_text(render_panel(shown, verbosity=int(call.arguments.v), complaints=output.complaints))
     return Done(text=panel, orders=output.lines, document=document, code=code)

@@ -9,7 +9,7 @@ from phase_gate.claims.agent_output import read_transcript
 from phase_gate.claims.confidence import measurable
 from phase_gate.claims.decision import Decision, Outcome, Threshold, own_threshold
 from phase_gate.cli._answer import Call, Done
-from phase_gate.cli._streams import read_input, say_aside, say_progress
+from phase_gate.cli._streams import print_aside, print_progress, read_input
 from phase_gate.codec import spell_out
 from phase_gate.decisions.claiming import THRESHOLD_VARIABLE, DecidedClaim, decide_claim, read_claim
 from phase_gate.errors import NotAllowedError, UsageError
@@ -46,7 +46,7 @@ def run(call: Call) -> Done:
         person=call.person(),
         as_signal=call.arguments.as_signal,
     )
-    done = decide_claim(task, claim, show=say_aside, show_progress=say_progress)
+    done = decide_claim(task, claim, show=print_aside, show_progress=print_progress)
     return _answer(project, done, asked=call.arguments.as_signal)
 
 

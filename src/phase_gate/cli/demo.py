@@ -11,8 +11,6 @@ from pathlib import Path
 
 from phase_gate.cli._answer import Call, Done, require_pytest
 from phase_gate.cli._streams import say, wants_color
-from phase_gate.errors import NotAllowedError
-from phase_gate.storage.files import refuse
 from phase_gate.values import Value
 
 _TEST = """\
@@ -117,20 +115,8 @@ _CODES = {"say": "1;36", "type": "1", "done": "1;32"}
 
 def demo(call: Call) -> Done:
     require_pytest()
-    if call.arguments.keep is not None:
-        return _drive(call, _new_folder(call.start / call.arguments.keep))
     with tempfile.TemporaryDirectory(prefix="phase-gate-demo-") as name:
         return _drive(call, Path(name))
-
-
-def _new_folder(folder: Path) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not any(folder.iterdir()):
-            return folder
-    except OSError as error:
-        raise refuse(folder, error) from error
-    raise NotAllowedError(f"{folder.name} is not empty", remedy="name a new folder: the demo writes over what is there")
 
 
 def _drive(call: Call, folder: Path) -> Done:

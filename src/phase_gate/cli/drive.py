@@ -54,10 +54,10 @@ def _choose_source(call: Call) -> PhaseSource | TaskSource:
 
 def _refuse_options(call: Call) -> None:
     """Refuse options for the phases of a cycle when verify tasks are driven."""
-    for name in ("goal", "goal_file", "until", "iterations", "time_limit", "signal"):
+    for name in ("goal", "until", "iterations"):
         if getattr(call.arguments, name) is not None:
             raise UsageError(
-                f"--{name.replace('_', '-')} is for phases, and verify tasks are driven here",
+                f"--{name} is for phases, and verify tasks are driven here",
                 remedy="leave it out, or name the task of a cycle with --task",
             )
 
@@ -68,8 +68,6 @@ def _drives_list(call: Call, board: TaskBoard) -> bool:
             return board.named() is not None
         except TaskNameError:
             return False
-    if call.arguments.executor or call.arguments.reviewer:
-        return True
     rows = board.overview.rows
     if not rows:
         return False
@@ -104,36 +102,24 @@ def _with_options(call: Call, settings: DriveSettings) -> DriveSettings:
             raise UsageError(f"--iterations can't be {given.iterations}", remedy="give 1 or more")
         budget = replace(budget, iterations=given.iterations)
     if given.time is not None:
-        budget = replace(budget, seconds=_read_span("--time", given.time))
-    time_limit = settings.time_limit if given.time_limit is None else _read_span("--time-limit", given.time_limit)
+        seconds = parse_duration(given.time)
+        if not seconds:
+            raise UsageError(f"--time can't be {given.time[:40]!r}", remedy=SPAN_FORM)
+        budget = replace(budget, seconds=seconds)
     return replace(
         settings,
         agent=tuple(given.arguments) or settings.agent,
-        executor=tuple(given.arguments) or settings.executor if given.executor is None else (given.executor,),
-        reviewer=settings.reviewer if given.reviewer is None else (given.reviewer,),
-        commit=settings.commit or given.commit,
+        executor=tuple(given.arguments) or settings.executor,
         budget=budget,
-        time_limit=time_limit,
-        signal=given.signal or settings.signal,
         until=(given.until or settings.until).upper(),
     )
 
 
-def _read_span(option: str, text: str) -> float:
-    seconds = parse_duration(text)
-    if not seconds:
-        raise UsageError(f"{option} can't be {text[:40]!r}", remedy=SPAN_FORM)
-    return seconds
-
-
 def _read_goal(call: Call, task: Task) -> str:
-    given, root = call.arguments, task.project.root
-    if given.goal is not None:
-        return str(given.goal)
     named = task.project.configuration.drive.goal_file
-    if given.goal_file is None and not named:
-        return ""
-    path = root / named if given.goal_file is None else call.start / given.goal_file
+    if call.arguments.goal is not None or not named:
+        return call.arguments.goal or ""
+    path = task.project.root / named
     try:
         with open(path, encoding="utf-8") as stream:
             text = stream.read(_MAX_GOAL + 1)
@@ -148,13 +134,13 @@ def _read_goal(call: Call, task: Task) -> str:
 
 
 def _choose_watchers(call: Call) -> Watchers:
-    from phase_gate.cli._drive_screen import LiveView, ask, tell_json, tell_lines
+    from phase_gate.cli._drive_screen import LiveView, ask, print_json_line, print_lines
 
     if call.arguments.json:
-        return Watchers(tell=tell_json)
+        return Watchers(tell=print_json_line)
     if sys.stdout is None or not sys.stdout.isatty():
-        return Watchers(tell=tell_lines)
+        return Watchers(tell=print_lines)
     if call.environment.get("TERM") == "dumb":  # it can't move the cursor up a line
-        return Watchers(tell=tell_lines, ask=ask if call.interactive else None)
+        return Watchers(tell=print_lines, ask=ask if call.interactive else None)
     view = LiveView()
     return Watchers(tell=view.tell, progress=view.progress, ask=view.ask if call.interactive else None)

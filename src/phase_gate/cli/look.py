@@ -53,7 +53,9 @@ def check(call: Call) -> Done:
     phase = state.phase or "no phase"
     forced = " (forced)" if state.forced else ""
     word = "open" if standing.is_open else "closed"
-    rows = [f"{phase}: {word}{forced}: {standing.verdict}", f"  next: {standing.next_step}"]
+    rows = [f"{phase}: {word}{forced}: {standing.verdict}"]
+    if not (call.arguments.gate1 and standing.is_open):  # else all is there that was asked for
+        rows.append(f"  next: {standing.next_step}")
     if notes := _note_proof(task):
         document["notes"] = notes
         rows[1:1] = [f"  note: {note}" for note in notes]
@@ -72,9 +74,9 @@ def _note_proof(task: Task) -> list[str]:
     unseen = [finding.detail for finding in findings if finding.slug == "red-was-seen"]
     if unseen or state.proof is None or not state.proof.problem:
         return unseen
-    from phase_gate.gate.measuring import say_no_proof
+    from phase_gate.gate.measuring import describe_missing_proof
 
-    return [say_no_proof(state.proof.problem)]
+    return [describe_missing_proof(state.proof.problem)]
 
 
 # --- the status of the task
@@ -207,9 +209,9 @@ def _rows(task: Task, standing: CurrentStatus, found: _Found, *, is_long: bool) 
         yield "signal", found.signal
     verdict, following = standing.verdict, standing.next_step
     if found.tasks is not None:
-        from phase_gate.cli._verify_show import tell_list
+        from phase_gate.cli._verify_show import render_list
 
-        told = tell_list(project, found.tasks)
+        told = render_list(project, found.tasks)
         yield "tasks", f"{found.tasks.summary}; {told}" if told else found.tasks.summary
         if state.phase is None:  # there is only the list
             verdict, following = told or "no cycle has begun, and verify tasks are left", found.tasks.next_command

@@ -16,7 +16,7 @@ from phase_gate.gate.events import verdict_of
 from phase_gate.gate.overrides import WORD, Kind, forced_events, override_record, refuse_excuse
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.stuck import StuckReport, Tried, describe_stuck
-from phase_gate.gate.verdict import evaluation_to_json, way_back
+from phase_gate.gate.verdict import evaluation_to_json, return_command
 from phase_gate.storage.store import now
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.values import replace
@@ -45,7 +45,7 @@ def waive(call: Call) -> Done:
     return Done(
         text=show_line(f"{guard} is waived for {count(len(covered), 'finding')}, until {expires or 'the cycle ends'}"),
         document=record,
-        next_command=f"phase-gate verify status --task {task.project.task}" if is_verified else after.way_on,
+        next_command=f"phase-gate verify status --task {task.project.task}" if is_verified else after.next_step,
     )
 
 
@@ -80,7 +80,7 @@ def _expiry(days: float | None, at: str) -> str:
 
 def ask_for_word(call: Call, warning: str, what: str = "a forced exit", *, expected: str = WORD) -> None:
     """Require the confirmation word. Raises NotAllowedError without it."""
-    word = call.arguments.word
+    word = getattr(call.arguments, "word", None)
     if word is None and call.interactive:
         say(warning, flush=True)
         try:
@@ -170,7 +170,7 @@ def reset(call: Call) -> Done:
     return Done(
         text=show_line(f"{after.state.phase}: the circuit is half-open: the next complete run on a new tree decides"),
         document={"breaker": moved, "override": record},
-        next_command=after.way_on,
+        next_command=after.next_step,
     )
 
 
@@ -191,7 +191,7 @@ def stuck_report(task: Task) -> StuckReport:
             unmet = tuple(each.name for each in verdict.gate_1.guards if not each.passes)
             tried |= {run: replace(tried[run], guards=unmet)} if run in tried else {}
     phase = task.rules.phase(state.phase)
-    back = "" if phase is None else way_back(task.rules, phase, state.task)
+    back = "" if phase is None else return_command(task.rules, phase, state.task)
     return describe_stuck(state.task, state.phase, at_time(state.breaker, now()), [*tried.values()], back=back)
 
 

@@ -71,7 +71,7 @@ def request(call: Call) -> Done:
     match given.action:
         case "new":
             made = make_request(task, kind=given.type, title=given.title or "", by=call.by(), blocking=given.blocking)
-            return _answer(made, *_tell_proposed(made, task.rules))
+            return _answer(made, *_describe_proposed(made, task.rules))
         case "approve":
             made, is_entered = approve_request(task, given.id, by=call.by(), reason=given.reason)
             where = f"back in {made.target}" if is_entered else f"{made.target}, where it leads, is still to come"
@@ -87,7 +87,7 @@ def _answer(made: Request, *rows: str) -> Done:
     return Done(text=show_rows(rows), document=as_dict(made))
 
 
-def _tell_proposed(made: Request, workflow: Workflow) -> tuple[str, str]:
+def _describe_proposed(made: Request, workflow: Workflow) -> tuple[str, str]:
     routing = " or ".join(phase.name for phase in workflow.phases if phase.routes)
     waits = f"it leads to {made.target} when {routing} exits" if routing else "it waits for a decision"
     held = "; until then every gate is closed" if made.blocking else ""
@@ -118,16 +118,16 @@ def recover(call: Call) -> Done:
         return _resume(call, task)
     state, workflow = task.state, task.rules
     if state.is_stuck:
-        return _stuck(call, state, pipeline, workflow)
+        return _stuck(state, pipeline, workflow)
     phase = workflow.phase(state.phase or "")
     if phase is None or not phase.recovers:
         return _none_going_on(state, pipeline, workflow)
     return _going_on(task, pipeline, phase)
 
 
-def _stuck(call: Call, state: State, pipeline: Pipeline, workflow: Workflow) -> Done:
+def _stuck(state: State, pipeline: Pipeline, workflow: Workflow) -> Done:
     report = stuck_to_json(state.stuck, pipeline, workflow)
-    text = render_sections(f"Stuck: {state.stuck}", stuck_sections(report), markdown=call.arguments.markdown)
+    text = render_sections(f"Stuck: {state.stuck}", stuck_sections(report))
     return Done(text=text, document={"stuck": report}, code=exit_codes.CIRCUIT_OPEN)
 
 

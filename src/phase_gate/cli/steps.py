@@ -14,7 +14,7 @@ from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done, require_plugin
-from phase_gate.cli._streams import say_aside, say_progress, screen_width
+from phase_gate.cli._streams import print_aside, print_progress, screen_width
 from phase_gate.decisions.advancing import EnteredPhase, JudgedPhase
 from phase_gate.decisions.advancing import advance as advance_task
 from phase_gate.decisions.signalling import give_signal, leave_answer, leave_signal
@@ -24,7 +24,7 @@ from phase_gate.gate.measured import wanted_names
 from phase_gate.gate.order import refuse_baseline, shorten, stuck_error
 from phase_gate.gate.signals import Given, Signal
 from phase_gate.gate.state import Event, State
-from phase_gate.gate.verdict import Evaluation, evaluation_to_json, way_to, way_to_begin
+from phase_gate.gate.verdict import Evaluation, evaluation_to_json, phase_command, start_command
 from phase_gate.project import Project
 from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.storage.signal_file import check_signal, read_signal_file, remove_signal_file
@@ -43,7 +43,7 @@ from phase_gate.workflow.names import ANSWER_VARIABLE, DONE, STUCK, is_answer_na
 
 def signal(call: Call) -> Done:
     project, given = call.project(), _read_signal(call)
-    check_signal(given, remaining_work=call.arguments.remaining_work)
+    check_signal(given)
     task = call.task(project)
     answer = Path(call.environment.get(ANSWER_VARIABLE, ""))
     if is_answer_name(answer.name) and answer.name.startswith("signal-") and task.store.is_driven():
@@ -58,11 +58,11 @@ def signal(call: Call) -> Done:
             text=f"signal {given.answer} waits for the next evaluation",
             document={"answer": given.answer, "waits_for": "next"},
         )
-    evaluation, after = give_signal(task, given, show=say_aside, show_progress=say_progress)
+    evaluation, after = give_signal(task, given, show=print_aside, show_progress=print_progress)
     done = answer_with(call, evaluation, is_stuck=after.state.is_stuck)
     if find_pipeline(after.state) is None or not after.state.exited or after.state.phase in (DONE, STUCK):
         return done
-    entered = advance_task(after, show=say_aside)
+    entered = advance_task(after, show=print_aside)
     assert isinstance(entered, EnteredPhase), "one that follows begins"
     # The next command comes from the phase that has just begun.
     shown = answer_with(call, replace(evaluation, next_command="", next_hint=""))
@@ -85,7 +85,7 @@ def _read_signal(call: Call) -> Signal:
 
 
 def advance(call: Call) -> Done:
-    done = advance_task(call.task(), show=say_aside)
+    done = advance_task(call.task(), show=print_aside)
     if isinstance(done, JudgedPhase):
         return answer_with(call, done.evaluation, is_stuck=done.is_stuck)
     return answer_entry(done)
@@ -105,7 +105,7 @@ def answer_with(call: Call, evaluation: Evaluation, *, is_stuck: bool = False) -
 def answer_entry(entered: EnteredPhase) -> Done:
     """Return the text for a phase that begins: its purpose, its requirements, the command to type."""
     phase, title, needs = entered.phase, entered.phase.name, entered.needs
-    step = way_to(phase, entered.task.project.task)
+    step = phase_command(phase, entered.task.project.task)
     document: dict[str, Any] = {"phase": phase.name, "entered": True}
     pipeline = find_pipeline(entered.task.state)
     if pipeline is None and phase.tests == "none":
@@ -154,7 +154,7 @@ def declare(call: Call) -> Done:
     return Done(
         text=show_line(f"{name} = {text} counts until {phase.name} ends"),
         document={"phase": phase.name, **record},
-        next_command=way_to(phase, task.project.task),
+        next_command=task.after(change).current_status().next_command,
     )
 
 
@@ -177,7 +177,7 @@ def _refuse_unasked(workflow: Workflow, state: State, name: str) -> None:
     if current is not None and state.exited and current.next in others:
         following = workflow.phase(current.next)
         assert following is not None, "it asks for the fact"
-        remedy = f"{way_to(following, state.task)} begins {current.next}, then declare it"
+        remedy = f"{phase_command(following, state.task)} begins {current.next}, then declare it"
     if here:
         remedy += f"; here, {known}"
     raise NotAllowedError(f"{state.phase} does not ask for {name}: {' and '.join(others)} does", remedy=remedy)
@@ -266,7 +266,7 @@ def rewind(call: Call) -> Done:
             raise UsageError(f"unknown phase {shorten(call.arguments.phase)}", remedy=f"use one of: {', '.join(names)}")
         if state.phase == DONE:
             raise PhaseOrderError(
-                "the cycle is done: there is no way back into it", remedy=way_to_begin(workflow, state.task)
+                "the cycle is done: there is no way back into it", remedy=start_command(workflow, state.task)
             )
         if state.is_stuck:
             raise stuck_error(state)
@@ -289,7 +289,7 @@ def rewind(call: Call) -> Done:
             Event(kind="rewound", data=record),
             Event(kind="phase-entered", data={**entered, "remembered": dict(remembered.phase)}),
         )
-    return Done(text=f"back in {wanted.name}", document=record, next_command=way_to(wanted, state.task))
+    return Done(text=f"back in {wanted.name}", document=record, next_command=phase_command(wanted, state.task))
 
 
 def _main_names(state: State, workflow: Workflow, wanted: Phase) -> list[str]:

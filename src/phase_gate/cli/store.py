@@ -63,7 +63,7 @@ def require_chosen(project: Project) -> Chosen:
     return chosen
 
 
-def say_readable(project: Project, address: StoreAddress) -> list[str]:
+def describe_access(project: Project, address: StoreAddress) -> list[str]:
     """Return the lines shown before a store is trusted or made."""
     place = hide_secret(find_place(project.root, address))
     where = "" if place == hide_secret(address.place) else f" ({place})"
@@ -129,7 +129,7 @@ def run_store_init(call: Call) -> Done:
             remedy="look at it, then: phase-gate store trust",
         )
     done = _make(address, project.state_folder, project.environment, writers=tuple(call.arguments.writer))
-    readable = say_readable(project, address)
+    readable = describe_access(project, address)
     rows = [
         f"{address} can be used",
         *(f"  {row}" for row in done),
@@ -174,7 +174,7 @@ def run_store_trust(call: Call) -> Done:
     document = {"store": str(chosen.address), "trusted": True}
     if chosen.is_trusted:
         return Done(text=f"{chosen.address}: {chosen.why}; nothing is to be done", document=document)
-    rows = say_readable(project, chosen.address)
+    rows = describe_access(project, chosen.address)
     if not call.interactive:
         raise NotAllowedError(
             "trusting a store is for a person at a terminal",

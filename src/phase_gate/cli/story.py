@@ -26,7 +26,7 @@ def history(call: Call) -> Done:
     if call.arguments.calibration:
         return _calibration(store.lines())
     if call.arguments.events:
-        events = [_tell_event(line) for line in store.lines()][-(last or 0) :]
+        events = [_event_row(line) for line in store.lines()][-(last or 0) :]
         return Done(text=show_rows(_event_rows(events)) or "nothing has happened yet", document={"events": events})
     lines = list(store.lines())
     runs = collect_runs(lines, project.task, lost=store.lost_runs(opened.state))[-(last or 0) :]
@@ -140,7 +140,7 @@ def _rows(runs: list[dict[str, Any]], waived: list[dict[str, Any]]) -> Iterator[
         yield f"waived {row['at'][:19]}Z  {describe_override(row)}"
 
 
-def _tell_event(line: Line) -> dict[str, Any]:
+def _event_row(line: Line) -> dict[str, Any]:
     return {"seq": line.seq, "at": line.event.at, "kind": line.event.kind, **read_event(line, _brief)}
 
 

@@ -1,28 +1,32 @@
-"""Find all errors of a workflow file, not only the first one.
+"""Find the errors of a workflow file, not only the first one.
 
-The reader that loads workflows collects the errors, and continues with placeholders. The workflow that it returns is
-then searched for errors that the reader can't see: required names that nothing measures.
+The reader that loads workflows collects them: all errors of form, or else all errors of meaning. A workflow without
+errors is then searched for required names that nothing measures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phase_gate.config.nodes import MAX_BYTES
-from phase_gate.config.reading import STAND_IN, Fault, FaultyError, Reader
+from phase_gate.config.reading import Fault, Reader, UnreadableError
 from phase_gate.config.workflow_parser import build_workflow
 from phase_gate.config.yaml import read_documents
 from phase_gate.errors import DocumentError, WorkflowError
 from phase_gate.gate.measured import wanted_names
-from phase_gate.values import Value, replace
+from phase_gate.values import Value
 from phase_gate.workflow.metrics import PIPELINE_METRICS, MetricType
 from phase_gate.workflow.model import Guard, Phase, Workflow, requires_of
 
 if TYPE_CHECKING:
     from phase_gate.project import Project
 
+
+#: More than a user fixes at once. The next check reports the rest.
+MAX_FAULTS = 100
 
 #: The names of our hooks, as plugins define them.
 _METRICS, _GUARDS = b"pytest_phase_gate_metrics", b"pytest_phase_gate_guards"
@@ -54,14 +58,10 @@ def check_workflow(
     :param measured: metrics that the project's commands provide.
     :param commands: commands that the project configures; None if the project is unknown.
     """
-    try:
-        syntax = Reader(DocumentError, collects=True)
-        documents = read_documents(text, name=name, limit=MAX_BYTES, faults=syntax)
-    except FaultyError as error:
-        return Checked(problems=(error.fault,))
-    faults = Reader(WorkflowError, collects=True)
+    syntax, faults = Reader(DocumentError, collects=True), Reader(WorkflowError, collects=True)
     workflow = None
-    try:
+    with suppress(UnreadableError):
+        documents = read_documents(text, name=name, limit=MAX_BYTES, faults=syntax)
         workflow = build_workflow(
             documents,
             name=name,
@@ -70,27 +70,14 @@ def check_workflow(
             faults=faults,
             offers=None if plugins is None or _GUARDS not in plugins else lambda name: name.encode() in plugins,
         )
-    except FaultyError as error:
-        # An unreadable file after other errors is only a consequence of them.
-        if not faults.found:
-            faults.keep(error.fault)
-    if workflow is not None:
-        workflow = _with_offered(workflow)
         is_known = plugins is not None and _METRICS not in plugins
         unprovided = workflow.metrics.keys() - measured if is_known else ()
         for phase in workflow.phases:
             _review_names(phase, workflow, unprovided, faults)
             if commands is not None:
                 _review_checks(phase, commands, faults)
-    problems = {(each.line, each.column, each.problem): each for each in faults.found}
-    return Checked(problems=tuple(problems[key] for key in sorted(problems)), workflow=workflow)
-
-
-def _with_offered(workflow: Workflow) -> Workflow:
-    """Return the workflow with a placeholder for each guard that only a plugin defines."""
-    named = {name for phase in workflow.phases for name in phase.gate_1.guards} - workflow.guards.keys()
-    offered = {name: Guard(name=name, condition=STAND_IN, remedy="") for name in sorted(named)}
-    return replace(workflow, guards={**workflow.guards, **offered})
+    problems = {(each.line, each.column, each.problem): each for each in (*syntax.found, *faults.found)}
+    return Checked(problems=tuple(problems[key] for key in sorted(problems)[:MAX_FAULTS]), workflow=workflow)
 
 
 # --- required metrics and checks that nothing provides

@@ -1,210 +1,141 @@
-"""Read the keys that only pipelines have: artifacts, constitution, routes of change requests, requirements of phases.
+"""Check the rules that only pipelines have: artifacts, routes of change requests, requirements of phases.
 
-Each requirement of a phase becomes one of its guards when the file is read, so that a condition can't omit it.
+Each requirement of a phase becomes one of its guards, so that a condition can't omit it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
 
-from phase_gate.config.nodes import Node, Table, closest_first, find, find_meant, shorten
+from phase_gate.config.nodes import Node, closest_first, find, shorten
 from phase_gate.config.reading import Reader
-from phase_gate.values import replace
-from phase_gate.workflow.metrics import PIPELINE_METRICS, MetricValue
+from phase_gate.values import Value, replace
+from phase_gate.workflow.metrics import PIPELINE_METRICS
 from phase_gate.workflow.model import (
     AUDIT,
     CHANGE_TYPES,
     DRIFT,
-    MAX_RECOVERIES,
     ROOT_CAUSE,
-    SNAPSHOT,
-    USUAL_RECOVERIES,
-    Artifact,
+    Consensus,
     Guard,
     Phase,
     PipelineRules,
-    Requires,
     Workflow,
     requires_of,
 )
 
-#: Keys of a workflow, and of a phase, that only pipelines have.
-RULES = ("artifacts", "constitution", "routes", "drift")
-_PHASE_RULES = frozenset({"requires", "on_failure", "routes", "recovers", "raises"})
 
-#: The built-in schemas of artifacts.
-_SCHEMAS = (AUDIT, ROOT_CAUSE, SNAPSHOT)
-
-
-def is_pipeline(node: Node) -> bool:
-    """Return whether a workflow file has any key that only pipelines have."""
-    if not isinstance(node, Table):
-        return False
-    phases = find(node, "phases")
-    rows = phases.values() if isinstance(phases, Table) else ()
-    return not node.keys().isdisjoint(RULES) or any(
-        isinstance(row, Table) and not row.keys().isdisjoint(_PHASE_RULES) for row in rows
+def is_pipeline(rules: PipelineRules, phases: Iterable[Phase]) -> bool:
+    """Return whether a workflow file has any rule that only pipelines have."""
+    return bool(rules.artifacts or rules.constitution or rules.routes or rules.drift) or any(
+        phase.requires or phase.on_failure or phase.routes or phase.recovers or phase.raises for phase in phases
     )
 
 
-class PipelineReader:
-    """Reads the pipeline's rules for all phases, then those of each phase."""
+class PipelineCheck(Value, kw_only=False):
+    """Reports the faults of a pipeline. Names know their places; the places of numbers and booleans are looked up."""
 
-    def __init__(self, node: Node, parameters: Mapping[str, MetricValue], faults: Reader) -> None:
-        self._node, self._faults = node, faults
-        budget = parameters.get(MAX_RECOVERIES, USUAL_RECOVERIES)
-        self.parameters: Mapping[str, MetricValue] = {**parameters, MAX_RECOVERIES: budget}
-        assert isinstance(node, Table), "otherwise it is not a pipeline"
-        rules = faults.read(PipelineRules, node.only(RULES))
-        if rules.drift is not None:
-            self._check_number(rules.drift.lines, find(node, "drift", "lines"))
-        self.rules = replace(
-            rules,
-            artifacts={name: self._check_artifact(each) for name, each in rules.artifacts.items()},
-            constitution=tuple(dict.fromkeys(rules.constitution)),
-            routes={kind: target.upper() for kind, target in rules.routes.items() if self._is_change(kind)},
-        )
+    workflow: Workflow
+    rules: PipelineRules
+    node: Node
+    faults: Reader
 
-    def _is_change(self, kind: str) -> bool:
-        if kind not in CHANGE_TYPES:
-            remedy = f"use one of: {closest_first(kind, CHANGE_TYPES)}"
-            self._faults.report(kind, f"there are no change requests of type {shorten(kind)}", remedy)
-        return kind in CHANGE_TYPES
+    def check(self, phases: Mapping[str, Phase]) -> None:
+        """Check all rules.
 
-    def _check_artifact(self, artifact: Artifact) -> Artifact:
-        schema, where = artifact.schema, find(self._node, "artifacts", artifact.name, "schema")
-        if schema and schema not in _SCHEMAS:
-            remedy = f"use {closest_first(schema, _SCHEMAS)}"
-            self._faults.report(where, f"there is no schema {shorten(schema)}", remedy)
-        return replace(artifact, path=artifact.path.removeprefix("./"))
+        :param phases: the phases by their names in the file.
+        """
+        workflow, faults = self.workflow, self.faults
+        main = [phase.name for phase in workflow.phases if not phase.recovers]
+        if workflow.start != "first":
+            problem = "a pipeline begins with its first phase"
+            faults.report(find(self.node, "start"), problem, "write `start: first`, or leave it out")
+        if workflow.rewind_by_option:
+            problem = "a pipeline can't return to an earlier phase by an option"
+            faults.report(find(self.node, "rewind_by_option"), problem, "write false, or leave it out")
+        if workflow.first.recovers:
+            problem = "the first phase can't be one that recovers"
+            faults.report(workflow.first.name, problem, "begin with a phase that does the work")
+        if self.rules.drift is not None:
+            self._check_number(self.rules.drift.lines, find(self.node, "drift", "lines"))
+        for kind, target in self.rules.routes.items():
+            if kind not in CHANGE_TYPES:
+                problem = f"there are no change requests of type {shorten(kind)}"
+                faults.report(kind, problem, f"use one of: {closest_first(kind, CHANGE_TYPES)}")
+            if target not in main:
+                problem = f"a change request can't lead to {shorten(target)}"
+                faults.report(find(self.node, "routes", kind), problem, f"use one of: {closest_first(target, main)}")
+        for key, phase in phases.items():
+            self._check_phase(phase, find(self.node, "phases", key))
 
     def _check_number(self, given: float | str, where: Node) -> float:
-        """Return a number, or the value of the parameter of that name."""
-        value = self.parameters.get(given) if isinstance(given, str) else given
+        """Return a number, or the value of the parameter of that name; 1 if there is none, which is reported."""
+        parameters = self.workflow.parameters
+        value = parameters.get(given) if isinstance(given, str) else given
         if isinstance(value, bool) or not isinstance(value, int | float):
-            known = [each for each, held in self.parameters.items() if isinstance(held, int | float)]
+            known = [each for each, held in parameters.items() if isinstance(held, int | float)]
             problem = f"{shorten(str(given))} is neither a number nor a parameter with one"
-            self._faults.report(where, problem, f"use one of: {closest_first(str(given), known)}")
+            self.faults.report(where, problem, f"use one of: {closest_first(str(given), known)}")
             return 1
         return value
 
-    def check_start(self, workflow: Workflow) -> None:
-        """Refuse settings that would let a pipeline skip phases, or bypass a recovery."""
-        if workflow.start != "first":
-            problem = "a pipeline begins with its first phase"
-            self._faults.report(find(self._node, "start"), problem, "write `start: first`, or leave it out")
-        if workflow.rewind_by_option:
-            problem = "a pipeline can't return to an earlier phase by an option"
-            self._faults.report(find(self._node, "rewind_by_option"), problem, "write false, or leave it out")
-
-    def check_routes(self, main: Sequence[str]) -> PipelineRules:
-        """Return the rules. A route to anything but a main phase is reported, and replaced by a placeholder."""
-        routes = dict(self.rules.routes)
-        for kind, target in self.rules.routes.items():
-            if target in main:
-                continue
-            if target not in self._faults.broken:
-                problem = f"a change request can't lead to {shorten(target)}"
-                where = find(self._node, "routes", kind)
-                self._faults.report(where, problem, f"use one of: {closest_first(target, main)}")
-            routes[kind] = find_meant(target, main) or main[0]
-        return replace(self.rules, routes=routes)
-
-    # --- requirements and successors of a phase
-
-    def read_phase(self, row: Node, recovering: Collection[str]) -> dict[str, Any]:
-        """Return the fields of a phase that its annotations can't read.
-
-        :param recovering: the phases that a failing gate may lead to.
-        """
-        faults = self._faults
-        given: dict[str, Any] = {}
-        if isinstance(row, Table) and "routes" in row:
-            given["routes"] = faults.choose(row["routes"], ("requests",)) == "requests"
-        if isinstance(row, Table) and "on_failure" in row:
-            target = faults.text(row["on_failure"]).upper()
-            if target not in recovering and target not in faults.broken:
-                names = closest_first(target, recovering)
-                remedy = f"use one of: {names}" if names else "give a phase `recovers: true`, and name that one"
-                faults.report(row["on_failure"], f"a failing gate can't lead to {shorten(target)}", remedy)
-            given["on_failure"] = target if target in recovering else find_meant(target, recovering)
-        return given
-
-    def check_phase(self, row: Node, phase: Phase) -> Phase:
-        """Return the phase without unknown names, which are reported."""
-        faults, requires = self._faults, phase.requires
-        if requires is not None:
-            requires = self._check_requires(row, requires)
-        raised = tuple(name for name in phase.raises if self._is_raised(name))
-        routes = phase.routes
-        if (routes or raised) and not self.rules.routes:
-            problem = "the workflow has no routes for change requests"
-            where = find(row, "routes" if routes else "raises")
-            faults.report(where, problem, "add `routes:` with their types at the top")
-            routes, raised = False, ()
-        phase = replace(phase, requires=requires, raises=raised, routes=routes)
-        if phase.recovers:
-            self._check_recovering(row, phase)
-        return phase
-
-    def _check_requires(self, row: Node, requires: Requires) -> Requires:
+    def _check_phase(self, phase: Phase, row: Node) -> None:
+        faults, requires = self.faults, requires_of(phase)
+        recovering = [each.name for each in self.workflow.phases if each.recovers]
+        if phase.on_failure and phase.on_failure.upper() not in recovering:
+            names = closest_first(phase.on_failure.upper(), recovering)
+            remedy = f"use one of: {names}" if names else "give a phase `recovers: true`, and name that one"
+            faults.report(phase.on_failure, f"a failing gate can't lead to {shorten(phase.on_failure.upper())}", remedy)
         for name in requires.checks:
-            self._faults.check_name(name, "a check")
-        consensus = requires.consensus
-        if consensus is not None:
-            if not consensus.on:
-                problem = "a consensus needs artifacts"
-                where = find(row, "requires", "consensus", "on")
-                self._faults.report(where, problem, "name the artifacts that are voted on")
-            for key, most in (("threshold", 1), ("voters", 1000)):
-                where = find(row, "requires", "consensus", key)
-                value = self._check_number(getattr(consensus, key), where)
-                # With no voters, or a threshold of 0, there would always be a consensus.
-                if not 0 < value <= most:
-                    problem = f"{where.path} can't be {value}"
-                    self._faults.report(where, problem, f"write more than 0, up to {most}")
-            consensus = replace(consensus, on=self._known(consensus.on))
-        return replace(
-            requires,
-            artifacts=self._known(requires.artifacts),
-            approved=self._known(requires.approved),
-            consensus=consensus,
-        )
+            faults.check_name(name, "a check")
+        if requires.consensus is not None:
+            self._check_consensus(requires.consensus, find(row, "requires", "consensus"))
+        for name in (*requires.artifacts, *requires.approved):
+            self._check_artifact(name)
+        if (phase.routes or phase.raises) and not self.rules.routes:
+            problem = "the workflow has no routes for change requests"
+            where = find(row, "routes" if phase.routes else "raises")
+            faults.report(where, problem, "add `routes:` with their types at the top")
+        for name in phase.raises:
+            self._check_source(name)
+        if phase.recovers:
+            artifacts = self.rules.artifacts
+            records = [
+                name for name in requires.artifacts if name in artifacts and artifacts[name].schema == ROOT_CAUSE
+            ]
+            if len(records) != 1:
+                problem = "a phase that recovers requires one artifact with the root cause"
+                faults.report(find(row, "recovers"), problem, f"give it an artifact with `schema: {ROOT_CAUSE}`")
+            if phase.next:
+                problem = "the record of a recovery names the phase that follows"
+                faults.report(phase.next, problem, "remove `next`")
 
-    def _known(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the known artifacts without duplicates. Unknown ones are reported."""
+    def _check_consensus(self, consensus: Consensus, row: Node) -> None:
+        if not consensus.on:
+            self.faults.report(find(row, "on"), "a consensus needs artifacts", "name the artifacts that are voted on")
+        for name in consensus.on:
+            self._check_artifact(name)
+        for key, most in (("threshold", 1), ("voters", 1000)):
+            value = self._check_number(getattr(consensus, key), where := find(row, key))
+            # With no voters, or a threshold of 0, there would always be a consensus.
+            if not 0 < value <= most:
+                self.faults.report(where, f"{where.path} can't be {value}", f"write more than 0, up to {most}")
+
+    def _check_artifact(self, name: str) -> None:
         known = self.rules.artifacts
-        names = tuple(dict.fromkeys(names))
-        for name in names:
-            if name not in known:
-                remedy = f"use one of: {closest_first(name, known)}" if known else "describe it under `artifacts:`"
-                self._faults.report(name, f"there is no artifact {shorten(name)}", remedy)
-        return tuple(name for name in names if name in known)
+        if name not in known:
+            remedy = f"use one of: {closest_first(name, known)}" if known else "describe it under `artifacts:`"
+            self.faults.report(name, f"there is no artifact {shorten(name)}", remedy)
 
-    def _is_raised(self, name: str) -> bool:
-        """Return whether this name can raise change requests. If not, it is reported."""
-        if name == DRIFT:
-            if self.rules.drift is None:
-                self._faults.report(
-                    name, "the workflow does not define drift", "add `drift: {files: [...], lines: ...}`"
-                )
-            return self.rules.drift is not None
+    def _check_source(self, name: str) -> None:
+        """Check that this name can raise change requests."""
         reports = [each.name for each in self.rules.artifacts.values() if each.schema == AUDIT]
-        if name not in reports:
+        if name == DRIFT and self.rules.drift is None:
+            remedy = "add `drift: {files: [...], lines: ...}`"
+            self.faults.report(name, "the workflow does not define drift", remedy)
+        elif name not in (DRIFT, *reports):
             remedy = f"use one of: {closest_first(name, [DRIFT, *reports])}"
-            self._faults.report(name, f"{shorten(name)} raises no requests", remedy)
-        return name in reports
-
-    def _check_recovering(self, row: Node, phase: Phase) -> None:
-        artifacts = self.rules.artifacts
-        records = [name for name in requires_of(phase).artifacts if artifacts[name].schema == ROOT_CAUSE]
-        if len(records) != 1:
-            problem = "a phase that recovers requires one artifact with the root cause"
-            self._faults.report(find(row, "recovers"), problem, f"give it an artifact with `schema: {ROOT_CAUSE}`")
-        if isinstance(row, Table) and "next" in row:
-            problem = "the record of a recovery names the phase that follows"
-            self._faults.report(row["next"], problem, "remove `next`")
+            self.faults.report(name, f"{shorten(name)} raises no requests", remedy)
 
 
 # --- guards of pipelines

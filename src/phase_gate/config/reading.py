@@ -1,45 +1,32 @@
 """Convert the nodes of a file to annotated values, and report each fault with its line and column.
 
-Loading stops at the first fault. Checking collects all of them: after each one, the reader continues with a
-placeholder.
+Loading stops at the first fault. Checking collects the faults: a value with one is not made, but the others beside it
+are still read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, TypeVar
 
 from phase_gate.codec import reader
-from phase_gate.config.nodes import Items, Node, Place, Scalar, Table, Text, closest_first, find_meant, shorten, show
+from phase_gate.config.nodes import Items, Node, Place, Scalar, Table, Text, closest_first, shorten, show
 from phase_gate.errors import ConditionError, PhaseGateError
 from phase_gate.identities import find_name_fault
-from phase_gate.values import MISSING, Value, annotation_of, default_of, fields, told_about
+from phase_gate.values import MISSING, Value, default_of, fields, told_about
 from phase_gate.workflow.conditions import Condition, parse_condition
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
-from phase_gate.workflow.phrases import PatternError, check_pattern
+from phase_gate.workflow.phrases import PatternError, compile_phrase
 
 T = TypeVar("T", bound=Value)
-
-#: More faults than a user fixes at once. The next check reports the rest.
-MAX_FAULTS = 100
 
 #: The name of a type, and how to write its values.
 _TYPES: Mapping[type, tuple[str, str]] = {
     bool: ("a boolean", "write true or false, without quotes"),
     int: ("a whole number", "write digits, without quotes"),
     float: ("a number", "write a number, without quotes"),
-}
-#: The placeholder for a condition that can't be read, while faults are collected.
-STAND_IN = parse_condition("run_complete == true")
-#: Placeholders for values that are missing or can't be read, by type.
-_STAND_INS: Mapping[str, Any] = {
-    "str": "unknown",
-    "bool": False,
-    "int": 1,
-    "float": 1,
-    "Condition": STAND_IN,
-    "tuple[str, ...]": (),
 }
 
 
@@ -51,12 +38,8 @@ class Fault(Value):
     remedy: str
 
 
-class FaultyError(Exception):
-    """Raised while faults are collected, where the reader has no placeholder. A caller that has one catches it."""
-
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault)
-        self.fault = fault
+class UnreadableError(Exception):
+    """Raised after a fault was collected that leaves no value. Where other values are beside it, it is suppressed."""
 
 
 class Reader:
@@ -68,120 +51,87 @@ class Reader:
 
     def __init__(self, error: type[PhaseGateError], *, collects: bool = False) -> None:
         self.error, self.collects = error, collects
-        #: Names of phases, facts, metrics and parameters with a faulty description. Faults that only follow from such
-        #: a fault are not reported.
-        self.broken: set[str] = set()
-        self._found: dict[Fault, None] = {}
-
-    @property
-    def number(self) -> int:
-        return len(self._found)
-
-    @property
-    def found(self) -> tuple[Fault, ...]:
-        return tuple(self._found)
+        self.found: list[Fault] = []
 
     def report(self, where: object, problem: str, remedy: str) -> None:
-        """Raise the fault, or collect it; then the caller continues with a placeholder.
+        """Raise the fault, or collect it; then the caller continues with its next check.
 
         :param where: a node, or a place.
         """
-        try:
-            self.stop(where, problem, remedy)
-        except FaultyError as error:
-            self.keep(error.fault)
-
-    def stop(self, where: object, problem: str, remedy: str) -> NoReturn:
-        """Raise the fault, for a caller without a placeholder."""
         place = getattr(where, "at", where)
         if not self.collects:
             raise self.error(f"{place}: {problem}", remedy)
         line, column = (place.line, place.column) if isinstance(place, Place) else (1, 1)
-        raise FaultyError(Fault(line=line, column=column, slug=self.error.slug, problem=problem, remedy=remedy))
+        self.found.append(Fault(line=line, column=column, slug=self.error.slug, problem=problem, remedy=remedy))
 
-    def keep(self, fault: Fault) -> None:
-        # Some nodes are read twice. Their faults count once.
-        if len(self._found) < MAX_FAULTS:
-            self._found[fault] = None
+    def stop(self, where: object, problem: str, remedy: str) -> NoReturn:
+        """Report a fault that leaves no value."""
+        self.report(where, problem, remedy)
+        raise UnreadableError
 
-    def aside(self) -> Reader:
-        """Return a separate reader for placeholders, whose faults are only consequences of another fault."""
-        made = Reader(self.error, collects=True)
-        made.broken = self.broken
-        return made
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """Continue after faults in a block, and stop at its end if there were any."""
+        before = len(self.found)
+        yield
+        if len(self.found) > before:
+            raise UnreadableError
 
     # --- values
 
-    def read(
-        self, kind: type[T], node: Node, *, usual: T | None = None, beside: Collection[str] = (), **given: Any
-    ) -> T:
+    def read(self, kind: type[T], node: Node, *, beside: Collection[str] = (), **given: Any) -> T:
         """Return a value from a table. Each field is read by its annotation; missing fields have their defaults.
 
-        The options of a field refine this: `key`, its name in the file, empty for none; `minimum`; `span`, a span of
-        time; `or_one`, a single text is accepted as a list; `below_root`, a path in the project, and the remedy for
+        The options of a field refine this: `key`, its name in the file, empty for none; `short`, a text means a table
+        with only this key; `minimum` and `maximum`; `most`, the keys of a mapping with their maximums; `span`, a span
+        of time; `or_one`, a single text is accepted as a list; `below_root`, a path in the project, and the remedy for
         other paths; `phrases`, patterns; `name`, of a person or an agent; `prose`, joined into one line; `blank`, null
         or blank text means the default; `strip`, surrounding blanks are removed; `named`, the kind of name that the
         keys of a mapping are.
 
-        :param usual: a value that has the defaults.
         :param beside: keys that are read elsewhere.
         :param given: fields that the caller has already read.
         """
-        if not isinstance(node, Table):
-            problem = f"{node.path or 'the file'} has to be a mapping, not {show(node)}"
-            self.report(node, problem, "write `key: value` lines")
-            return self.aside().read(kind, Table.of({}, node.at, node.path), usual=usual, beside=beside, **given)
+        table = self.table(node)
         keys = {told_about(kind, name).get("key", name): name for name in fields(kind)}
         if (name := keys.pop("", "")) and default_of(kind, name) is MISSING:
             given.setdefault(name, node.path.rpartition(".")[2])  # the key of this table
         where = f" in {node.path}" if node.path else ""
-        for key, row in node.items():
-            if key not in keys and key not in beside:
-                remedy = f"use one of: {closest_first(key, (*keys, *beside))}"
-                self.report(key, f"unknown key {shorten(key)}{where}", remedy)
-            elif key in keys and keys[key] not in given:
-                given[keys[key]] = self._field(kind, keys[key], row)
-        for key, name in keys.items():
-            if name not in given and usual is not None:
-                given[name] = getattr(usual, name)
-            elif name not in given and default_of(kind, name) is MISSING:
-                self.report(node, f"the key {key!r} is missing{where}", f"add it: `{key}: …`")
-                given[name] = self._stand_in(kind, name, node)
+        with self.whole():
+            for key, row in table.items():
+                if key not in keys and key not in beside:
+                    remedy = f"use one of: {closest_first(key, (*keys, *beside))}"
+                    self.report(key, f"unknown key {shorten(key)}{where}", remedy)
+                elif key in keys and keys[key] not in given:
+                    with suppress(UnreadableError):
+                        given[keys[key]] = self._field(kind, keys[key], row)
+            for key, name in keys.items():
+                if name not in given and key not in table and default_of(kind, name) is MISSING:
+                    self.report(node, f"the key {key!r} is missing{where}", f"add it: `{key}: …`")
         return kind(**given)
 
+    def table(self, node: Node) -> Table:
+        if not isinstance(node, Table):
+            problem = f"{node.path or 'the file'} has to be a mapping, not {show(node)}"
+            self.stop(node, problem, "write `key: value` lines")
+        return node
+
     def _field(self, kind: type[Value], name: str, row: Node) -> Any:
-        told, default = told_about(kind, name), default_of(kind, name)
+        """Return the value of a field, checked against its options."""
+        told = told_about(kind, name)
         if "blank" in told and isinstance(row, Text) and (row.is_null or not row.strip()):
-            return default
-        try:
-            return self._heed(told, row, reader(kind, name))
-        except FaultyError as error:
-            self.keep(error.fault)
-            return self._stand_in(kind, name, row) if default is MISSING else default
-
-    def _stand_in(self, kind: type[Value], name: str, node: Node) -> Any:
-        annotation, _ = annotation_of(kind, name)
-        if annotation in _STAND_INS:
-            return _STAND_INS[annotation]
-        return reader(kind, name)(Table.of({}, node.at, node.path), self.aside())
-
-    def _heed(self, told: Mapping[str, Any], row: Node, read: Callable[[Any, Any], Any]) -> Any:
-        """Return the value of a node, checked against the options of its field."""
-        if "named" in told and isinstance(row, Table):
-            for key in row:
-                self.check_name(key, *told["named"])
-        if "span" in told:
-            value: Any = parse_duration(self.text(row))
-            if value is None:
-                self.stop(row, f"{row.path} has to be a span of time, not {show(row)}", SPAN_FORM)
-        else:
-            if "or_one" in told:
-                row = _as_list(row)
-            value = read(row, self)
+            return default_of(kind, name)
+        if "short" in told and isinstance(row, Text):
+            row = Table.of({Text.of(told["short"], row.at, row.path): row}, row.at, row.path)
+        if "or_one" in told:
+            row = _as_list(row)
+        value: Any = self._span(row) if "span" in told else reader(kind, name)(row, self)
         rows: list[tuple[Node, Any]] = [(row, value)]
         if isinstance(row, Items):
             rows = list(zip(row, value, strict=True))
         elif isinstance(row, Table) and isinstance(value, dict):
+            for key in row:
+                self._check_key(told, key)
             rows = [(row[key], each) for key, each in value.items()]
         for node, each in rows:
             self._check(told, node, each)
@@ -193,14 +143,29 @@ class Reader:
             return value.strip()
         return " ".join(value.split()) if "prose" in told else value
 
+    def _span(self, row: Node) -> float:
+        value = parse_duration(self.text(row))
+        if value is None:
+            self.stop(row, f"{row.path} has to be a span of time, not {show(row)}", SPAN_FORM)
+        return value
+
+    def _check_key(self, told: Mapping[str, Any], key: str) -> None:
+        if "named" in told:
+            self.check_name(key, *told["named"])
+        if key not in (known := told.get("most", (key,))):
+            self.stop(key, f"unknown key {shorten(key)}", f"use one of: {closest_first(key, known)}")
+
     def _check(self, told: Mapping[str, Any], row: Node, value: Any) -> None:
+        maximum = told.get("most", {}).get(row.path.rpartition(".")[2], told.get("maximum"))
         if "minimum" in told and isinstance(value, int | float) and value < told["minimum"]:
             self.stop(row, f"{row.path} can't be {value}", f"write {told['minimum']} or more")
-        if "below_root" in told:
+        if maximum is not None and value > maximum:
+            self.stop(row, f"{row.path} can't be {value:g}", f"write {maximum:g} or less")
+        if "below_root" in told and value is not None:
             self.check_path(value, row, otherwise=told["below_root"])
         if "phrases" in told:
             try:
-                check_pattern(value)
+                compile_phrase(value)
             except PatternError as error:
                 problem = f"{row.path}: {error}"
                 self.stop(row, problem, "write a simple phrase, with `.*` at most")
@@ -251,29 +216,22 @@ class Reader:
         return str(self.text(row)) if isinstance(value, str) else value
 
     def choose(self, row: Node, choices: tuple[str, ...]) -> str:
-        """Return the text if it is exactly one of the choices; otherwise report it."""
+        """Return the text if it is exactly one of the choices."""
         text = self.text(row)
-        if text in choices:
-            return str(text)
-        self.report(row, f"{row.path} can't be {shorten(text)}", f"use one of: {closest_first(text, choices)}")
-        return find_meant(text, choices) or choices[0]
+        if text not in choices:
+            self.stop(row, f"{row.path} can't be {shorten(text)}", f"use one of: {closest_first(text, choices)}")
+        return str(text)
 
     def refuse_list(self, row: Node) -> NoReturn:
         self.stop(row, f"{row.path} has to be a list, not {show(row)}", "write it as [one, two]")
 
     def read_each(self, row: Node, read: Callable[[Any, Any], Any]) -> dict[str, Any]:
         """Return the values of a table with arbitrary keys."""
-        if not isinstance(row, Table):
-            self.stop(row, f"{row.path} has to be a mapping, not {show(row)}", "write `key: value` lines")
         found = {}
-        for key, each in row.items():
-            before = self.number
-            try:
-                found[key] = read(each, self)
-            except FaultyError as error:
-                self.keep(error.fault)
-            if self.number > before:
-                self.broken.add(key)
+        with self.whole():
+            for key, each in self.table(row).items():
+                with suppress(UnreadableError):
+                    found[key] = read(each, self)
         return found
 
     def parse(self, kind: type[Value], row: Node) -> Condition:

@@ -97,7 +97,8 @@ def apply_overlay(workflow: Workflow, overlay: Overlay) -> Workflow:
         metrics={**workflow.metrics, **overlay.metrics},
     )
     vocabulary = Vocabulary(types=name_types(laid), constants=laid.parameters, guards=workflow.guards, faults=faults)
-    guards = {**workflow.guards, **vocabulary.check_new_guards(overlay.guards)}
+    vocabulary.check_new_guards(overlay.guards)
+    guards = {**workflow.guards, **{guard.name: guard for guard in overlay.guards.values()}}
     vocabulary = replace(vocabulary, guards=guards)
     phases = {phase.name: phase for phase in workflow.phases}
     for key, change in overlay.phases.items():
@@ -130,13 +131,13 @@ def _change_pipeline(workflow: Workflow, overlay: Overlay, faults: Reader) -> Pi
 
 
 def _change_gate(gate: Gate1, change: PhaseOverlay, vocabulary: Vocabulary) -> Gate1:
-    if change.condition is not None and change.replace:
-        gate = replace(gate, condition=vocabulary.check_gate(change.condition), replaced=True)
-    elif change.condition is not None:
+    condition = gate.condition
+    if change.condition is not None:
         vocabulary.check_condition(change.condition, change.condition.source)
-        gate = replace(gate, condition=vocabulary.conjoin(gate.condition, change.condition))
-    more = vocabulary.known_guards(change.guards)
-    return replace(gate, guards=tuple(dict.fromkeys((*gate.guards, *more))))
+        condition = change.condition if change.replace else vocabulary.conjoin(condition, change.condition)
+    vocabulary.check_gate(condition, change.guards)
+    guards = tuple(dict.fromkeys((*gate.guards, *change.guards)))
+    return replace(gate, condition=condition, guards=guards, replaced=gate.replaced or change.replace)
 
 
 def _check_names(workflow: Workflow, overlay: Overlay, faults: Reader) -> None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from phase_gate.config.nodes import Text, closest_first, shorten
-from phase_gate.config.reading import STAND_IN, Reader
+from phase_gate.config.reading import Reader
 from phase_gate.errors import ConditionError
 from phase_gate.values import Value, replace
 from phase_gate.workflow.conditions import Condition
@@ -33,7 +33,6 @@ def take_names(names: Iterable[str], taken: dict[str, str], what: str, faults: R
     for name in names:
         if name in taken:
             faults.report(name, f"{name} is {taken[name]} already", f"give {what} a name of its own")
-            faults.broken.add(name)
         taken[name] = what
 
 
@@ -48,79 +47,60 @@ class Vocabulary(Value):
     #: Returns whether a plugin may offer a guard of that name.
     offers: Callable[[str], bool] | None = None
 
-    def check_gate(self, condition: Condition) -> Condition:
-        """Return the condition of a gate, or a placeholder if it is faulty."""
-        if not self.check_condition(condition, condition.source):
-            return STAND_IN
+    def check_gate(self, condition: Condition, guards: Iterable[str] = ()) -> None:
+        """Report unknown guards of a gate, and faults of its condition."""
+        for name in guards:
+            if name not in self.guards and not (self.offers and self.offers(name)):
+                known = closest_first(name, sorted(self.guards))
+                self.faults.report(name, f"unknown guard {shorten(name)}", f"use one of: {known}")
+        self.check_condition(condition, condition.source)
         if not condition.names - set(self.constants):
-            self.faults.report(
-                condition.source, "the condition measures nothing", "compare at least one metric or fact"
-            )
-            return STAND_IN
-        return condition
+            problem = "the condition measures nothing"
+            self.faults.report(condition.source, problem, "compare at least one metric or fact")
 
-    def known_guards(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the known guards without duplicates. Unknown ones are reported."""
-        known = []
-        for name in names:
-            if name in self.guards or (self.offers is not None and self.offers(name)):
-                known.append(str(name))
-                continue
-            names = closest_first(name, sorted(self.guards))
-            self.faults.report(name, f"unknown guard {shorten(name)}", f"use one of: {names}")
-        return tuple(dict.fromkeys(known))
-
-    def check_new_guards(self, guards: Mapping[str, Guard]) -> dict[str, Guard]:
-        """Return the guards of a file, with placeholders for conditions that can't be evaluated."""
-        checked = {}
+    def check_new_guards(self, guards: Mapping[str, Guard]) -> None:
+        """Report faults of the guards of a file."""
         for key, guard in guards.items():
             if guard.name in self.guards:
                 self.faults.report(key, f"guard {guard.name} exists already", "give your guard another name")
-            is_usable = self.check_guard(guard, key)
-            checked[guard.name] = guard if is_usable else replace(guard, condition=STAND_IN)
-        return checked
+            self.check_guard(guard, key)
 
-    def check_guard(self, guard: Guard, where: str) -> bool:
-        """Return whether a guard's condition can be evaluated. If not, or if its detail has unknown names, report it.
+    def check_guard(self, guard: Guard, where: str) -> None:
+        """Report unknown names in a guard, and types that can't be compared.
 
         :param where: its key in a file, or a description of the place for messages.
         """
         for name in _PLACEHOLDER.findall(guard.detail):
-            if name not in self.types and name not in self.faults.broken:
+            if name not in self.types:
                 problem = f"unknown name {shorten(name)} in the detail of guard {guard.name}"
                 self.faults.report(where, problem, f"use one of: {closest_first(name, self.types)}")
         if re.search("[{}]", _PLACEHOLDER.sub("", guard.detail)):
             problem = f"a lone brace in the detail of guard {guard.name}"
             self.faults.report(where, problem, "write {metric}, or no brace")
-        return self.check_condition(guard.condition, where)
+        self.check_condition(guard.condition, where)
 
-    def check_condition(self, condition: Condition, where: str) -> bool:
-        """Return whether a condition uses known names with compatible types. If not, report it."""
-        faults = self.faults
-        unknown = sorted(condition.names - self.types.keys() - faults.broken)
+    def check_condition(self, condition: Condition, where: str) -> None:
+        """Report unknown names in a condition, or else types that can't be compared."""
+        unknown = sorted(condition.names - self.types.keys())
         for name in unknown:
             if name in _GATE_NAMES:
-                faults.report(where, f"{name} is known in gate_2 and exit_allowed only", "use metrics here")
+                self.faults.report(where, f"{name} is known in gate_2 and exit_allowed only", "use metrics here")
             else:
                 problem = f"unknown name {shorten(name)} in a condition"
-                faults.report(where, problem, f"use one of: {closest_first(name, self.types)}")
-        if unknown or condition.names & faults.broken:
-            return False
-        try:
-            condition.check_types(self.types)
-        except ConditionError as wrong:
-            faults.report(where, wrong.problem, wrong.remedy)
-            return False
-        return True
+                self.faults.report(where, problem, f"use one of: {closest_first(name, self.types)}")
+        if not unknown:
+            try:
+                condition.check_types(self.types)
+            except ConditionError as wrong:
+                self.faults.report(where, wrong.problem, wrong.remedy)
 
     def conjoin(self, one: Condition, other: Condition) -> Condition:
         """Return the condition that both hold, with the place of the second one."""
+        where = other.source
         try:
             both = one.conjoin(other)
         except ConditionError as wrong:  # joined, they may be too long
-            self.faults.report(other.source, wrong.problem, wrong.remedy)
-            return other
-        where = other.source
+            self.faults.stop(where, wrong.problem, wrong.remedy)
         return replace(both, source=Text.of(both.source, where.at, where.path)) if isinstance(where, Text) else both
 
 

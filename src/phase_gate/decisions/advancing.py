@@ -9,7 +9,7 @@ from phase_gate.decisions.signalling import read_waiting
 from phase_gate.errors import NotAllowedError, PhaseOrderError
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.judging import evaluate_without_run
-from phase_gate.gate.order import Entry, How, entry_events, stuck_error, way_on, what_is_missing, what_to_do
+from phase_gate.gate.order import Entry, How, entry_events, next_phase, stuck_error, what_is_missing, what_to_do
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.stores.shared import again_if_moved
@@ -69,7 +69,7 @@ def advance(task: Task, *, show: Callable[[str], None]) -> EnteredPhase | Judged
         phase = workflow.phase(state.phase)
         assert phase is not None, "a task is in a phase of its own rules"
         if state.exited:
-            name, how = way_on(state, workflow, phase)
+            name, how = next_phase(state, workflow, phase)
             following = workflow.phase(name)
             assert following is not None, "a phase that is left for DONE ends the cycle"
             change.record(

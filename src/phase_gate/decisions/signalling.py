@@ -15,7 +15,7 @@ from phase_gate.gate.order import stuck_error
 from phase_gate.gate.signals import ABSENT, Reading, Signal, strictest
 from phase_gate.gate.state import Measurement, State
 from phase_gate.gate.state_extensions import parts_of
-from phase_gate.gate.verdict import Evaluation, show_next, way_to, way_to_begin
+from phase_gate.gate.verdict import Evaluation, phase_command, show_next, start_command
 from phase_gate.project import Project
 from phase_gate.proof.task_proof import prove_before_exit
 from phase_gate.storage.signal_file import (
@@ -64,7 +64,7 @@ def give_signal(
             raise stuck_error(state)
         if phase is None:
             raise NotAllowedError(
-                "the cycle is done: there is nothing to signal", remedy=way_to_begin(workflow, state.task)
+                "the cycle is done: there is nothing to signal", remedy=start_command(workflow, state.task)
             )
         if state.exited and signal.answer == "done":
             raise NotAllowedError(f"{phase.name} has exited already", remedy=_what_follows(state, workflow, phase))
@@ -72,7 +72,7 @@ def give_signal(
         if waiting is not None and waiting.is_malformed and signal.answer == "done":
             # It may be a misspelled veto, so it blocks every other signal.
             raise NotAllowedError(
-                f"another signal waits, and it is malformed: {waiting.explained}",
+                f"another signal waits, and it is malformed: {waiting.problem}",
                 remedy=show_next(of_task("phase-gate withdraw", project.task), "takes it back, then signal again"),
             )
         needs_no_run = phase.tests == "none" and _is_past(state)
@@ -175,7 +175,7 @@ def _require_fresh(state: State, phase: Phase, stale: str, *, hint: str) -> Meas
     """Return the iteration that a signal refers to. Raises StaleSignalError if it is out of date."""
     if stale:
         then = "; ".join(filter(None, ("then signal again", hint)))
-        raise StaleSignalError(stale, remedy=show_next(way_to(phase, state.task), then))
+        raise StaleSignalError(stale, remedy=show_next(phase_command(phase, state.task), then))
     assert state.measurement is not None, "otherwise it is stale"
     return state.measurement
 
@@ -183,5 +183,5 @@ def _require_fresh(state: State, phase: Phase, stale: str, *, hint: str) -> Meas
 def _what_follows(state: State, workflow: Workflow, phase: Phase) -> str:
     verdict, following = state.evaluation, workflow.phase(phase.next)
     if verdict is None:
-        return way_to_begin(workflow, state.task) if following is None else way_to(following, state.task)
+        return start_command(workflow, state.task) if following is None else phase_command(following, state.task)
     return verdict.next_step

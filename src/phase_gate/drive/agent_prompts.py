@@ -51,21 +51,21 @@ def write_prompt(
         f"You work on task {show_line(task.project.task)}. This is {where}.",
         "Work, then stop. When you stop, the tests are run for you, and the next prompt lists what is missing.",
         "",
-        *_tell_goal(session),
-        *_tell_needs(task, phase),
-        *_tell_standing(session, task, phase, notes, log),
+        *_goal_lines(session),
+        *_need_lines(task, phase),
+        *_status_lines(session, task, phase, notes, log),
     ]
-    gate_2 = _tell_gate_2(session, session.relative(answer))
+    gate_2 = _gate_2_lines(session, session.relative(answer))
     rules = render_prompt(workflow, phase, "exit", task=task.project.task, gate_2=gate_2)
     return "\n".join([*rows, rules, ""])
 
 
-def _tell_goal(session: Session) -> Iterator[str]:
+def _goal_lines(session: Session) -> Iterator[str]:
     if session.goal:
         yield from ("# What is to be built", "", show_text(session.goal.strip()), "")
 
 
-def _tell_needs(task: Task, phase: Phase) -> Iterator[str]:
+def _need_lines(task: Task, phase: Phase) -> Iterator[str]:
     """Yield the requirements of a pipeline's phase."""
     pipeline = find_pipeline(task.state)
     if pipeline is None or task.state.phase != phase.name:
@@ -85,7 +85,7 @@ def _tell_needs(task: Task, phase: Phase) -> Iterator[str]:
         yield ""
 
 
-def _tell_standing(session: Session, task: Task, phase: Phase, notes: list[str], log: Path | None) -> Iterator[str]:
+def _status_lines(session: Session, task: Task, phase: Phase, notes: list[str], log: Path | None) -> Iterator[str]:
     state = task.state
     has_run = state.last_run is not None and state.last_run.phase == state.phase
     is_here = state.phase == phase.name and (state.iteration > 0 or has_run)
@@ -108,7 +108,7 @@ def _tell_standing(session: Session, task: Task, phase: Phase, notes: list[str],
     yield ""
 
 
-def _tell_gate_2(session: Session, answer: str) -> Iterator[str]:
+def _gate_2_lines(session: Session, answer: str) -> Iterator[str]:
     if session.settings.signal == "ask":
         yield "Gate 2 is an explicit signal, and a person gives it: not you. When your work is done, just stop."
         return
@@ -129,7 +129,7 @@ def write_ballot(session: Session, task: Task, standing: VoteStanding, name: str
         f"You are a reviewer, and vote on: {', '.join(standing.on)}. Read it, and change no file.",
         f"The phase is {standing.phase}. Nothing that you print is taken for a vote.",
         "",
-        *_tell_goal(session),
+        *_goal_lines(session),
     ]
     for path in (path for each in standing.on for path in find_files(root, described[each])):
         text = (root / path).read_text(encoding="utf-8", errors="replace")[:_SHOWN]

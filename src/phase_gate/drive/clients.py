@@ -57,8 +57,8 @@ def find_client(words: Sequence[str], environment: Mapping[str, str], role: str 
     :param words: the name of a known client, a command line in one string, or its words.
     """
     if not words:
-        way = "phase-gate drive -- claude -p" if role == "agent" else f'phase-gate drive --{role} "..."'
-        raise UsageError(f"no {role} is named", remedy=f"{way}, or write drive: {{{role}: claude}} in the settings")
+        way = "phase-gate drive -- claude -p, or " if role == "agent" else ""
+        raise UsageError(f"no {role} is named", remedy=f"{way}write drive: {{{role}: claude}} in the settings")
     if len(words) == 1 and words[0] in AGENT_NAMES:
         words = load_agent(words[0]).headless
         if not words:
@@ -142,7 +142,7 @@ def find_team(settings: DriveSettings, environment: Mapping[str, str]) -> Roles:
     if executor.words == reviewer.words:
         raise UsageError(
             f"executor and reviewer are the same command: {shlex.join(executor.words)}",
-            remedy='let another one review: phase-gate drive --reviewer "...", or drive.reviewer in the settings',
+            remedy="let another one review: drive.reviewer in the settings",
         )
     return Roles(usual=executor, clients={"executor": executor, "reviewer": reviewer})
 

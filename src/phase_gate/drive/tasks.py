@@ -19,7 +19,7 @@ from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
 from phase_gate.storage import store
 from phase_gate.storage.lock import RunLock, is_free
 from phase_gate.storage.paths import LIST_LOCK
-from phase_gate.storage.tree.fingerprint import Tree, describe_difference
+from phase_gate.storage.tree.fingerprint import Tree, changed_paths
 from phase_gate.tasks.board import Attachment, TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.commit import commit_task
 from phase_gate.tasks.overview import Overview
@@ -269,7 +269,7 @@ class TaskSource:
         )
         status, log = run_verify(current, display)
         if status.verification.status is not Status.VERIFYING:
-            self._tell_end(status)
+            self._announce_end(status)
         elif not log:
             problem = f"files were changed that the task does not list: {_unlisted(status)}\ntake these changes back"
             self._fail(current, FailureType.EXECUTION_FAILURE, problem)
@@ -310,15 +310,14 @@ class TaskSource:
             if board.overview.halted(current.verification().spec.wave):
                 return ""
             return self._fail(current, failure, f"{error.problem}\n{error.remedy}")
-        self._tell_end(status, failed=len(status.verification.failures) > failed)
+        self._announce_end(status, failed=len(status.verification.failures) > failed)
         return ""
 
     def _edited(self, current: TaskSession) -> list[str]:
         """Return the files that differ from those shown to the reviewer."""
         if self._reviewed is None:
             return []
-        found = describe_difference(self._reviewed.files, current.tree(current.verification().spec).files)
-        return sorted((*found.added, *found.removed, *found.changed))
+        return list(changed_paths(self._reviewed.files, current.tree(current.verification().spec).files))
 
     def _fail(self, current: TaskSession, kind: FailureType, error: str) -> str:
         """Record a failed attempt; return why a person is needed, as when another verify command is running."""
@@ -326,10 +325,10 @@ class TaskSource:
             status = fail_attempt(current, kind, error=error)
         except NotAllowedError as refused:
             return refused.problem
-        self._tell_end(status, failed=True)
+        self._announce_end(status, failed=True)
         return ""
 
-    def _tell_end(self, status: TaskStatus, *, failed: bool = False) -> None:
+    def _announce_end(self, status: TaskStatus, *, failed: bool = False) -> None:
         verification, evaluation = status.verification, status.evaluation
         reason = "" if evaluation is None else show_line(evaluation.reason)
         last = verification.last_failure

@@ -111,7 +111,7 @@ class Turn:
         )
 
     def judge(self, played: Played) -> None:
-        """Take the agent's answer, run the tests, and weigh its claim."""
+        """Take the agent's answer, run the tests, and evaluate_output its claim."""
         session = self.session
         self.played, self._waited = played, played.waited
         self.spent += played.seconds + played.waited

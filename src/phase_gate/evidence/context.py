@@ -11,7 +11,7 @@ from phase_gate.values import Value, field
 from phase_gate.workflow.settings import Configuration
 
 
-def say_nothing(text: str) -> None:
+def ignore(text: str) -> None:
     """Show nothing, because no user is waiting."""
 
 
@@ -48,7 +48,7 @@ class EvidenceContext(Value):
     #: The name of that phase, for messages.
     phase: str = "PHASE"
     #: Shows a line to the waiting user.
-    show: Callable[[str], None] = say_nothing
+    show: Callable[[str], None] = ignore
     #: Returns the sorted files of the project that match a predicate, without those that git ignores.
     list_files: Callable[[Callable[[str], bool]], list[str]] = lambda keep: []
     #: Returns path -> content id of the current files that count.
@@ -74,3 +74,17 @@ class Provider(Protocol):
     def remember(self, context: EvidenceContext) -> Any:
         """Return data for later comparisons, as JSON. None if there is none."""
         return None
+
+
+def join(one: Measured, other: Measured) -> Measured:
+    """Return two measurements as one."""
+    return Measured(
+        metrics={**one.metrics, **other.metrics},
+        findings=(*one.findings, *other.findings),
+        notes=(*one.notes, *other.notes),
+        told={**one.told, **other.told},
+        tables=(*one.tables, *other.tables),
+        warnings=(*one.warnings, *other.warnings),
+        missing_extra=one.missing_extra or other.missing_extra,
+        remembered={**one.remembered, **other.remembered},
+    )

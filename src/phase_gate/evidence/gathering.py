@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.evidence.context import EvidenceContext, Provider, RunCoverage, say_nothing
+from phase_gate.evidence.context import EvidenceContext, Provider, RunCoverage, ignore, join
 from phase_gate.gate.measured import (
     SINCE,
     SINCE_EXIT,
@@ -17,6 +17,7 @@ from phase_gate.gate.measured import (
     Remembered,
     Since,
     asked_for,
+    measuring_providers,
     wanted_names,
     wanted_providers,
 )
@@ -63,19 +64,21 @@ def gather(
     phase: Phase,
     *,
     wanted: frozenset[str] | None = None,
-    show: Callable[[str], None] = say_nothing,
-    coverage: RunCoverage | None = None,
+    show: Callable[[str], None] = ignore,
+    coverage: Callable[[], RunCoverage] | None = None,
 ) -> Measured:
     """Measure all evidence other than tests.
 
     :param wanted: the names to measure. Default: the names in the phase's rules.
-    :param coverage: coverage.py's measurement of a run. None without a run.
+    :param coverage: returns coverage.py's measurement of a run. None without a run.
     """
     added = tuple(_added_by_parts(workflow))
     for part in added:
         phase = part.as_judged(task, workflow, phase)
     names = _names(task, workflow, phase) if wanted is None else wanted
-    context = replace(context_of(task, names, phase=phase.name, show=show), coverage=coverage)
+    context = context_of(task, names, phase=phase.name, show=show)
+    if coverage is not None:
+        context = replace(context, coverage=coverage())
     for part in added:
         context = replace(context, more={**context.more, **part.providers(task, workflow, phase)})
     measured = gather_evidence(context)
@@ -145,7 +148,7 @@ def prove(
     tree: str,
     iteration: int,
     at: str,
-    show: Callable[[str], None] = say_nothing,
+    show: Callable[[str], None] = ignore,
 ) -> Event | None:
     """Make the proof that a phase requires before it exits. Return the event that records it, None if it is off."""
     made: Event | None = import_module(PROVER).prove(
@@ -155,7 +158,7 @@ def prove(
 
 
 def context_of(
-    task: Task, wanted: frozenset[str], *, phase: str, show: Callable[[str], None] = say_nothing
+    task: Task, wanted: frozenset[str], *, phase: str, show: Callable[[str], None] = ignore
 ) -> EvidenceContext:
     """Return the context of the task's project for providers."""
     project, store, state = task.project, task.store, task.state
@@ -225,14 +228,14 @@ def _provider(name: str, context: EvidenceContext) -> Provider:
 def gather_evidence(context: EvidenceContext, providers: Mapping[str, Provider] | None = None) -> Measured:
     """Return the joint measurement of all providers."""
     found = Measured()
-    wanted = wanted_providers(context.wanted, context.configuration) if providers is None else providers
+    wanted = measuring_providers(context.wanted, context.configuration) if providers is None else providers
     for name in wanted:
         try:
             provider = _provider(name, context) if providers is None else providers[name]
             measured = provider.measure(context)
         except Exception as error:
             measured = Measured(warnings=(_complain(name, error),))
-        found = _join(found, measured)
+        found = join(found, measured)
     return found
 
 
@@ -271,16 +274,3 @@ def _remember(
 
 def _complain(name: str, error: Exception) -> str:
     return f"evidence of {name!r} is unknown: {type(error).__name__}: {error}"
-
-
-def _join(one: Measured, other: Measured) -> Measured:
-    return Measured(
-        metrics={**one.metrics, **other.metrics},
-        findings=(*one.findings, *other.findings),
-        notes=(*one.notes, *other.notes),
-        told={**one.told, **other.told},
-        tables=(*one.tables, *other.tables),
-        warnings=(*one.warnings, *other.warnings),
-        missing_extra=one.missing_extra or other.missing_extra,
-        remembered={**one.remembered, **other.remembered},
-    )

@@ -14,7 +14,7 @@ from typing import Any
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
 from phase_gate.storage.tree.commits import read_status
-from phase_gate.storage.tree.git_command import NoGitError, run_git
+from phase_gate.storage.tree.git_command import NoGitError, head_of, run_git
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import MetricValue
 
@@ -71,32 +71,22 @@ class Since(Value):
     #: The current snapshot, for the next comparison. None if git does not answer.
     now: Any = None
     #: None if unknown.
-    changed: int | None = None
     files: frozenset[str] | None = None
 
 
 def changes_since(context: EvidenceContext, before: Any) -> Since:
     """Return the current snapshot, and the files that changed since an earlier one."""
+    now = PROVIDER.remember(context)
     try:
-        now = _look(context)
-    except NoGitError:
-        return Since()
-    try:
-        files = frozenset(_changed(context, before, now))
-        return Since(now=now, changed=len(files), files=files)
+        return Since(now=now, files=None if now is None else frozenset(_changed(context, before, now)))
     except (_NothingKnownError, NoGitError):
         return Since(now=now)
 
 
 def changes_since_commit(context: EvidenceContext, before: Any) -> Since:
     """Return the current snapshot, and the files that differ from an earlier snapshot's commit, else from HEAD."""
-    try:
-        now = _look(context)
-        commit = now["head"] if before is None else before["head"]
-        files = frozenset(_changed(context, {"head": commit, "dirty": {}}, now))
-    except NoGitError:
-        return Since()
-    return Since(now=now, changed=len(files), files=files)
+    commit = head_of(context.root) or None if before is None else before["head"]
+    return changes_since(context, {"head": commit, "dirty": {}})
 
 
 def _names(context: EvidenceContext) -> str:

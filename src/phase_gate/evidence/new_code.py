@@ -6,7 +6,7 @@ from typing import Any
 
 from phase_gate.codec import to_json
 from phase_gate.evidence.context import EvidenceContext, Provider, RunCoverage, UnmeasuredError
-from phase_gate.evidence.sources import list_sources, read_files
+from phase_gate.evidence.sources import read_files, take_sources
 from phase_gate.gate.measured import Finding, Measured
 from phase_gate.source.functions import Statement, find_new
 from phase_gate.storage.snapshots import FileSnapshot, SnapshotError, read_snapshot, take_snapshot
@@ -18,8 +18,7 @@ _NAMED = 3
 
 class NewCodeProvider(Provider):
     def remember(self, context: EvidenceContext) -> Any:
-        files, sources = context.files(), list_sources(context)
-        return to_json(take_snapshot(context.root, {path: files[path] for path in sources if path in files}))
+        return to_json(take_snapshot(context.root, take_sources(context)))
 
     def measure(self, context: EvidenceContext) -> Measured:
         document = context.recall("new_code")
@@ -42,9 +41,9 @@ def _unknown(why: str) -> Measured:
 
 def _find_new(context: EvidenceContext, then: FileSnapshot) -> dict[str, tuple[Statement, ...]]:
     """Return file -> new statements. Raises SnapshotError if the earlier files can't be read."""
-    sources, files = list_sources(context), context.files()
-    changed = [path for path in sources if path in files and then.files.get(path) != files[path]]
-    gone = sorted(then.files.keys() - set(sources))
+    sources = take_sources(context)
+    changed = [path for path, content in sources.items() if then.files.get(path) != content]
+    gone = sorted(then.files.keys() - sources.keys())
     before = read_snapshot(then, context.root, [path for path in (*changed, *gone) if path in then.files])
     return find_new(_texts(before), _texts(read_files(context, changed)))
 

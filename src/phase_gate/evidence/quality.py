@@ -17,7 +17,7 @@ from typing import Any
 
 from phase_gate.codec import from_json, to_json
 from phase_gate.evidence.context import EvidenceContext, Provider
-from phase_gate.evidence.sources import content_id, has_ruff, list_sources, read_files
+from phase_gate.evidence.sources import has_ruff, read_files, take_sources
 from phase_gate.gate.measured import QUALITY_METRICS, Finding, Measured, Table
 from phase_gate.values import Value
 from phase_gate.visible import count, name_first
@@ -37,72 +37,66 @@ _AT_ONCE = 2000
 _TIMEOUT = 120.0
 #: The number of files that a warning names, and that the table names.
 _WARNED, _SHOWN = 3, 8
-_INSTALL = "pip install 'pytest-phase-gate[quality]'"
 
 
 class QualityProvider(Provider):
     def measure(self, context: EvidenceContext) -> Measured:
-        ruff = _find_ruff(context)
-        return _unknown(context, ruff) if isinstance(ruff, str) else _compare(context, ruff)
+        why = _find_obstacle(context)
+        if not why:
+            return _compare(context)
+        # Only if the rules require a metric by name: other projects get no warning.
+        names = context.wanted & QUALITY_METRICS
+        return Measured(warnings=(f"{_are(names)} unknown: {why}",) if names else ())
 
     def remember(self, context: EvidenceContext) -> Any:
-        ruff = _find_ruff(context)
-        return None if isinstance(ruff, str) else to_json(_remember(context, ruff))
+        if _find_obstacle(context):
+            return None
+        look = _look(context)
+        counts = {path: len(found) for path, found in look.found.items()}
+        return to_json(_Before(contents=look.contents, counts=counts, unread=frozenset(look.unread), rules=look.rules))
 
 
 PROVIDER = QualityProvider()
 
 
-class _Ruff(Value):
-    program: str
-    version: str
-
-
 class _Look(Value):
     """The code at one time."""
 
-    #: File -> hash of its content; -> findings, if ruff can read it; -> the reason, if it can't.
+    #: File -> content id; -> findings, if ruff can read it; -> the reason, if it can't.
     contents: Mapping[str, str]
     found: Mapping[str, tuple[Finding, ...]]
     unread: Mapping[str, str]
+    #: A digest of ruff's version, its settings and ours.
+    rules: str
 
 
 class _Before(Value):
-    """The code when the phase began, and the version and settings that it was measured with."""
+    """The code when the phase began."""
 
     contents: Mapping[str, str]
     counts: Mapping[str, int]
     unread: frozenset[str]
-    version: str
-    rule: str
-    told: str
+    rules: str
+
+
+def _find_obstacle(context: EvidenceContext) -> str:
+    """Return why nothing can be measured. Empty if it can."""
+    if not context.configuration.quality.enabled:
+        return "evidence.quality.enabled is false"
+    return "" if has_ruff() else "ruff is not installed; pip install 'pytest-phase-gate[quality]'"
 
 
 # --- comparing
 
 
-def _remember(context: EvidenceContext, ruff: _Ruff) -> _Before:
-    told = _read_settings(context)
-    look = _look(context, ruff, told)
-    return _Before(
-        contents={path: look.contents[path] for path in look.found},
-        counts={path: len(found) for path, found in look.found.items()},
-        unread=frozenset(look.unread),
-        version=ruff.version,
-        rule=context.configuration.quality.rule,
-        told=_digest(told),
-    )
-
-
-def _compare(context: EvidenceContext, ruff: _Ruff) -> Measured:
+def _compare(context: EvidenceContext) -> Measured:
     memory = context.recall("quality")
     before = None if memory is None else from_json(_Before, memory)
-    told = _read_settings(context)
-    changed = "" if before is None else _changed_rules(context, before, ruff, told)
-    if changed:
+    look = _look(context)
+    if before is not None and before.rules != look.rules:
+        changed = "ruff, its settings or those of evidence.quality changed since the phase began"
         remedy = f"set that back, or take it as it is: {_begin_anew(context)}"
-        return Measured(warnings=(f"quality is unknown: {changed} changed since the phase began; {remedy}",))
-    look = _look(context, ruff, told)
+        return Measured(warnings=(f"quality is unknown: {changed}; {remedy}",))
     scope = _scope(context.recall("sources"), before, look)
     worst_first = sorted(scope & look.found.keys(), key=lambda path: (-len(look.found[path]), path))
     places = [finding for path in worst_first for finding in look.found[path]]
@@ -126,17 +120,6 @@ def _compare(context: EvidenceContext, ruff: _Ruff) -> Measured:
     )
 
 
-def _changed_rules(context: EvidenceContext, before: _Before, ruff: _Ruff, told: Mapping[str, str]) -> str:
-    """Name the rules that have changed since the phase began, so that findings can't be compared. Empty if none."""
-    if before.version != ruff.version:
-        return f"ruff itself, {before.version} to {ruff.version},"
-    if before.rule != context.configuration.quality.rule:
-        return "the settings under evidence.quality"
-    if before.told != _digest(told):
-        return f"ruff's settings{f' in {min(told)}' if told else ''}"
-    return ""
-
-
 def _scope(cycle: Mapping[str, str] | None, before: _Before | None, look: _Look) -> set[str]:
     """Return the files that this cycle has changed. If it had changed none when the phase began, return all files.
 
@@ -153,12 +136,6 @@ def _scope(cycle: Mapping[str, str] | None, before: _Before | None, look: _Look)
 
 
 # --- messages and tables
-
-
-def _unknown(context: EvidenceContext, why: str) -> Measured:
-    """Return a warning with the reason if the rules require a metric by name. Other projects get no warning."""
-    names = context.wanted & QUALITY_METRICS
-    return Measured(warnings=(f"{_are(names)} unknown: {why}",) if names else ())
 
 
 def _find_worse(before: int, now: int) -> Iterator[Finding]:
@@ -211,75 +188,57 @@ def _are(names: frozenset[str]) -> str:
 # --- ruff
 
 
-def _find_ruff(context: EvidenceContext) -> _Ruff | str:
-    """Return ruff, or the reason why it is not available."""
-    if not context.configuration.quality.enabled:
-        return "evidence.quality.enabled is false"
-    if not has_ruff():
-        return f"ruff is not installed; {_INSTALL}"
-    from importlib.metadata import PackageNotFoundError, version
+def _look(context: EvidenceContext) -> _Look:
+    from importlib.metadata import version
 
-    try:
-        import ruff.__main__
-
-        return _Ruff(program=str(ruff.__main__.find_ruff_bin()), version=version("ruff"))
-    except (ImportError, FileNotFoundError, PackageNotFoundError) as error:
-        return f"{error}; {_INSTALL}"
-
-
-def _read_settings(context: EvidenceContext) -> dict[str, str]:
-    """Return file -> ruff's settings in it."""
-    names = context.list_files(lambda path: path.rpartition("/")[2] in _SETTINGS)
-    return {name: text for name, data in read_files(context, names).items() if (text := _tells_ruff(name, data))}
-
-
-def _digest(told: Mapping[str, str]) -> str:
-    return content_id(json.dumps(told, sort_keys=True).encode())
-
-
-def _tells_ruff(name: str, data: bytes) -> str:
-    if not name.endswith("pyproject.toml"):
-        return hashlib.sha256(data).hexdigest()
-    if b"ruff" not in data:
-        return ""
-    import tomllib
-
-    try:
-        document = tomllib.loads(data.decode("utf-8"))
-        section = document["tool"]["ruff"]
-    except KeyError:
-        return ""
-    except (ValueError, TypeError):
-        return hashlib.sha256(data).hexdigest()
-    # The findings also depend on the required Python version.
-    return json.dumps([section, document.get("project", {}).get("requires-python")], sort_keys=True, default=str)
-
-
-def _look(context: EvidenceContext, ruff: _Ruff, told: Mapping[str, str]) -> _Look:
-    sources = read_files(context, list_sources(context))
-    found: dict[str, tuple[Finding, ...]] = dict.fromkeys(sources, ())
+    contents, told = take_sources(context), _read_settings(context)
+    found: dict[str, tuple[Finding, ...]] = dict.fromkeys(contents, ())
     unread: dict[str, str] = {}
-    for path, row in _check(context, ruff, _rules(told), sorted(sources)):
+    for path, row in _check(context, _rules(told), sorted(contents)):
         line, message = row["location"]["row"], row["message"]
         if row["code"] in _UNREADABLE:
             unread.setdefault(path, f"line {line}: {message[:1].lower()}{message[1:]}")
             continue
         detail = f"{row['code']} {message}"
         found[path] += (Finding(slug="could-improve", tier="advisory", file=path, line=line, detail=detail),)
+    rules = json.dumps([version("ruff"), context.configuration.quality.rule, told], sort_keys=True)
     return _Look(
-        contents={path: content_id(data) for path, data in sources.items()},
+        contents=contents,
         found={path: findings for path, findings in found.items() if path not in unread},
         unread=unread,
+        rules=hashlib.sha256(rules.encode()).hexdigest(),
     )
 
 
-def _check(
-    context: EvidenceContext, ruff: _Ruff, rules: Iterable[str], paths: list[str]
-) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _read_settings(context: EvidenceContext) -> dict[str, str]:
+    """Return file -> ruff's settings in it."""
+    names = context.list_files(lambda path: path.rpartition("/")[2] in _SETTINGS)
+    return {name: text for name, data in read_files(context, names).items() if (text := _settings_of_ruff(name, data))}
+
+
+def _settings_of_ruff(name: str, data: bytes) -> str:
+    if not name.endswith("pyproject.toml"):
+        return hashlib.sha256(data).hexdigest()
+    import tomllib
+
+    try:
+        document = tomllib.loads(data.decode("utf-8"))
+        # The findings also depend on the required Python version.
+        section = [document["tool"]["ruff"], document.get("project", {}).get("requires-python")]
+    except KeyError:
+        return ""
+    except (ValueError, TypeError):
+        return hashlib.sha256(data).hexdigest()
+    return json.dumps(section, sort_keys=True, default=str)
+
+
+def _check(context: EvidenceContext, rules: Iterable[str], paths: list[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield ruff's findings with paths relative to the root. Ruff changes no file, whatever the project's settings."""
+    from ruff.__main__ import find_ruff_bin
+
     root = os.path.realpath(context.root)
     known = {os.path.join(root, path): path for path in paths}
-    command = [ruff.program, "check", "--no-fix", "--no-cache", "--exit-zero", "--quiet", "--output-format=json"]
+    command = [find_ruff_bin(), "check", "--no-fix", "--no-cache", "--exit-zero", "--quiet", "--output-format=json"]
     command += ["--ignore-noqa", *rules, "--"]
     environment = {name: text for name, text in os.environ.items() if not name.startswith("RUFF_")}
     for start in range(0, len(paths), _AT_ONCE):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 from typing import Any
 
@@ -21,7 +20,7 @@ class SourcesProvider(Provider):
     def remember(self, context: EvidenceContext) -> Any:
         if not context.configuration.quality.enabled or not has_ruff():
             return None
-        return {path: content_id(data) for path, data in read_files(context, list_sources(context)).items()}
+        return take_sources(context)
 
 
 PROVIDER = SourcesProvider()
@@ -46,6 +45,12 @@ def list_sources(context: EvidenceContext) -> list[str]:
     return context.list_files(is_source)
 
 
+def take_sources(context: EvidenceContext) -> dict[str, str]:
+    """Return path -> content id of these files."""
+    files = context.files()
+    return {path: files[path] for path in list_sources(context) if path in files}
+
+
 def read_files(context: EvidenceContext, paths: list[str]) -> dict[str, bytes]:
     """Return path -> content, without files that can't be read, for example because they were deleted."""
     found: dict[str, bytes] = {}
@@ -55,7 +60,3 @@ def read_files(context: EvidenceContext, paths: list[str]) -> dict[str, bytes]:
         except OSError:
             continue
     return found
-
-
-def content_id(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()

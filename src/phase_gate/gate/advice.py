@@ -21,10 +21,10 @@ from phase_gate.gate.verdict import (
     Subject,
     Verdict,
     describe_decisions,
-    way_back,
-    way_out_command,
-    way_to,
-    way_to_begin,
+    phase_command,
+    return_command,
+    start_command,
+    suggest_command,
 )
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRIC_TYPES, Metrics
@@ -48,7 +48,7 @@ _HOW_TO_FILL = {
 def advise(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Verdict:
     """Return the reason and the next step for one verdict. They name the first missing requirement."""
     subject, reading = evaluation.subject, evaluation.gate_2
-    again = way_to(phase, subject.task)
+    again = phase_command(phase, subject.task)
     if reading.calls_person:
         reason = f"needs a person ({reading.answer}): {reading.reason}"
         return Verdict("needs-person", reason, *_way_out(workflow, reading, phase, subject))
@@ -95,21 +95,21 @@ def advise_halt(evaluation: Evaluation) -> Verdict:
 
 def _both_open(workflow: Workflow, phase: Phase, subject: Subject) -> tuple[str, str, str]:
     """Return reason, command and hint."""
-    first = way_to_begin(workflow, subject.task)
+    first = start_command(workflow, subject.task)
     following = workflow.phase(phase.next)
     if following is None:
         return f"both gates are open: {phase.name} has exited, the cycle is done", first, "starts the next cycle"
     hint = f"or {first} for the next cycle" if phase.may_end_cycle else ""
-    return f"both gates are open: {phase.name} has exited", way_to(following, subject.task), hint
+    return f"both gates are open: {phase.name} has exited", phase_command(following, subject.task), hint
 
 
 def _way_out(workflow: Workflow, reading: Reading, phase: Phase, subject: Subject) -> tuple[str, str]:
     """Return command and hint."""
     if reading.answer == "test-wrong":
-        back = way_back(workflow, phase, subject.task) or way_to(phase, subject.task)
+        back = return_command(workflow, phase, subject.task) or phase_command(phase, subject.task)
         first = "have a person correct the test"
         return ("", f"{first}, then run: {back}") if "..." in back else (back, first)
-    return way_to(phase, subject.task), "have a person help"
+    return phase_command(phase, subject.task), "have a person help"
 
 
 def what_gate_1_misses(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> tuple[str, str, str]:
@@ -117,7 +117,7 @@ def what_gate_1_misses(evaluation: Evaluation, workflow: Workflow, phase: Phase)
     reason, command, hint = _find_missing(evaluation, workflow, phase)
     if broken := _name_broken(evaluation.findings):
         # Until the module can be imported, nothing else can be fixed.
-        return f"{broken}; {reason}", command or way_to(phase, evaluation.subject.task), _MEND
+        return f"{broken}; {reason}", command or phase_command(phase, evaluation.subject.task), _MEND
     return reason, command, _what_makes_red(phase, evaluation.gate_1, evaluation.metrics) or hint
 
 
@@ -149,11 +149,11 @@ def _name_broken(findings: tuple[Finding, ...]) -> str:
 
 def _find_missing(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> tuple[str, str, str]:
     gate_1, metrics, findings = evaluation.gate_1, evaluation.metrics, evaluation.findings
-    task, again = evaluation.subject.task, way_to(phase, evaluation.subject.task)
+    task, again = evaluation.subject.task, phase_command(phase, evaluation.subject.task)
     for guard in gate_1.guards:
         if not guard.passes:
             reason = f"{guard.name}: {guard.detail}{_names(guard.name, findings)}"
-            return reason, way_out_command(guard.name, workflow, phase, task), guard.remedy
+            return reason, suggest_command(guard.name, workflow, phase, task), guard.remedy
     for clause in gate_1.clauses:
         if clause.met is not True and clause.group is None:
             reason = _explain_clause(phase, clause, metrics, findings)

@@ -6,7 +6,7 @@ Pure.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from phase_gate.codec import from_json, spell_out
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, join_id
@@ -31,27 +31,6 @@ class SupportFile(Value):
     statements: tuple[str, ...] | None = None
     #: Fixtures that its own fixtures request.
     requests: tuple[str, ...] = ()
-
-
-class Parts(Value):
-    """The locations of test code outside of the test files of a session, as `file::name`."""
-
-    #: Functions of tests: inherited or imported.
-    tests: tuple[str, ...] = ()
-    #: Fixtures of tests, their base classes, and setup methods.
-    around: tuple[str, ...] = ()
-    #: Why they could not be inspected; empty if they were.
-    problem: str = ""
-
-
-def merge_parts(several: Iterable[Parts]) -> Parts:
-    """Return the union of the parts from several processes."""
-    several = tuple(several)
-    return Parts(
-        tests=tuple(sorted({place for each in several for place in each.tests})),
-        around=tuple(sorted({place for each in several for place in each.around})),
-        problem=next((each.problem for each in several if each.problem), ""),
-    )
 
 
 class PieceFile(Value):

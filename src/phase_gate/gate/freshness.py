@@ -11,15 +11,10 @@ from phase_gate import exit_codes
 from phase_gate.gate.breaker import at_time, describe_wait
 from phase_gate.gate.state import State
 from phase_gate.gate.state_extensions import parts_of
-from phase_gate.gate.verdict import LET_ONE_RUN, Evaluation, Status, Verdict, describe_decisions
+from phase_gate.gate.verdict import LET_ONE_RUN, SAY_WHY, Evaluation, Status, Verdict, describe_decisions
 from phase_gate.values import Value, fields, replace
 from phase_gate.visible import name_first
-from phase_gate.workflow.names import of_task, run_command
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from phase_gate.workflow.model import Tests
-    from phase_gate.workflow.settings import ExitMeaning
+from phase_gate.workflow.names import of_task, run_command, signal_command
 
 
 class CurrentStatus(Verdict):
@@ -43,7 +38,7 @@ class CurrentStatus(Verdict):
         return exit_codes.OPEN if self.is_open else exit_codes.GATE_CLOSED
 
 
-class WayOn(Value, kw_only=False):
+class NextStep(Value, kw_only=False):
     """The command that evaluates the current phase again, and whether it runs the tests."""
 
     command: str
@@ -59,7 +54,7 @@ def assess(
     lost: tuple[str, ...] = (),
     gate_1_only: bool = False,
     begin: str = "pytest --phase=red",
-    way_on: Callable[[], WayOn] | None = None,
+    next_step: Callable[[], NextStep] | None = None,
 ) -> CurrentStatus:
     """Return whether the last verdict on the current phase is valid now.
 
@@ -68,7 +63,7 @@ def assess(
     :param changed: the files that differ from those after the last run, as far as they are known.
     :param lost: open runs that will never end.
     :param begin: the command to type if nothing is recorded yet.
-    :param way_on: returns how to evaluate the current phase again; by default, a run in it.
+    :param next_step: returns how to evaluate the current phase again; by default, a run in it.
     """
     if state.phase is None:
         return closed("unstarted", "no run is recorded yet", begin)
@@ -89,12 +84,14 @@ def assess(
         # Regardless of the current files: it is valid until the next run.
         return by_verdict(evaluation, gate_1_only=gate_1_only and tree == state.trees.last)
 
-    behind = outdated(state, tree=tree, changed=changed, lost=lost, way_on=way_on)
+    behind = outdated(state, tree=tree, changed=changed, lost=lost, next_step=next_step)
     if behind is not None:
         return behind
     assert evaluation is not None, "outdated() reports a missing verdict"
     came = _came_after(state, evaluation)
-    return _again(state, way_on, "stale", came) if came else by_verdict(evaluation, gate_1_only=gate_1_only)
+    if came and _is_opened_by_facts(state, evaluation):
+        return closed("stale", came, signal_command(state.task), SAY_WHY)
+    return _again(state, next_step, "stale", came) if came else by_verdict(evaluation, gate_1_only=gate_1_only)
 
 
 def outdated(
@@ -103,7 +100,7 @@ def outdated(
     tree: str,
     changed: tuple[str, ...] = (),
     lost: tuple[str, ...] = (),
-    way_on: Callable[[], WayOn] | None = None,
+    next_step: Callable[[], NextStep] | None = None,
 ) -> CurrentStatus | None:
     """Return why the last verdict does not apply to the current phase and files; None if it does.
 
@@ -112,7 +109,7 @@ def outdated(
     evaluation = state.evaluation
 
     def again(status: Status, reason: str) -> CurrentStatus:
-        return _again(state, way_on, status, reason)
+        return _again(state, next_step, status, reason)
 
     # A nested run proves nothing in any case, so it may be lost.
     gone = [run.id for run in state.open_runs if run.id in lost and not run.nested]
@@ -125,7 +122,7 @@ def outdated(
     # The verdict may be from an earlier entry into the phase: it was rewound, or entered again.
     was_left = state.evaluation_is_stale and state.iteration == 0
     if evaluation is None or (not state.is_done and (was_left or evaluation.subject.phase != state.phase)):
-        takes_run = way_on is None or way_on().takes_run
+        takes_run = next_step is None or next_step().takes_run
         missing = "no verdict on" if state.is_pipeline or not takes_run else "no complete run in"
         return again("unstarted", f"{missing} {state.phase} yet{_why_not_counted(state)}")
     if state.evaluation_is_stale:
@@ -138,12 +135,12 @@ def outdated(
         # It is about the code of the last green run, or about no code.
         left = state.trees.green if evaluation.metrics.get("code_as_tested") else tree
     if tree != left:
-        return replace(again("stale", say_changed(changed)), next_hint=hint_at_outputs(changed))
+        return replace(again("stale", describe_changes(changed)), next_hint=hint_at_outputs(changed))
     return None
 
 
-def _again(state: State, way_on: Callable[[], WayOn] | None, status: Status, reason: str) -> CurrentStatus:
-    return closed(status, reason, (way_on() if way_on else WayOn(run_command("auto", state.task))).command)
+def _again(state: State, next_step: Callable[[], NextStep] | None, status: Status, reason: str) -> CurrentStatus:
+    return closed(status, reason, (next_step() if next_step else NextStep(run_command("auto", state.task))).command)
 
 
 def _came_after(state: State, evaluation: Evaluation) -> str:
@@ -158,12 +155,21 @@ def _came_after(state: State, evaluation: Evaluation) -> str:
     return f"{said[0]} after the last verdict, which does not know of it" if said else ""
 
 
+def _is_opened_by_facts(state: State, evaluation: Evaluation) -> bool:
+    """Return whether the declared facts are all that Gate 1 misses: a signal evaluates it again, so that is enough."""
+    from phase_gate.workflow.conditions import stored_condition  # few calls get here
+
+    gate = evaluation.gate_1
+    known = {**gate.values, **{fact.name: fact.value for fact in state.facts}}
+    return all(each.passes for each in gate.guards) and stored_condition(gate.condition).evaluate(known).met is True
+
+
 def is_person_called(state: State) -> bool:
     """Return whether the last verdict calls for a person, and nothing ran since."""
     return state.verdict_now is not None and state.verdict_now.status == "needs-person"
 
 
-def say_changed(changed: Sequence[str]) -> str:
+def describe_changes(changed: Sequence[str]) -> str:
     """Return a sentence about the files that have changed since the last verdict."""
     names = name_first(changed)
     return "files have changed since the last run" + (f" ({names})" if names else "")
@@ -193,38 +199,3 @@ def by_verdict(evaluation: Evaluation, *, gate_1_only: bool) -> CurrentStatus:
 def closed(status: Status, reason: str, command: str, hint: str = "") -> CurrentStatus:
     """Return the status of a closed gate, with the command to type."""
     return CurrentStatus(is_open=False, status=status, reason=reason, next_command=command, next_hint=hint)
-
-
-# --- the exit status of a run
-
-
-#: pytest's exit codes for failed tests, or for modules that could not be collected.
-_TESTS_FAILED, _INTERRUPTED = 1, 2
-
-
-def exit_status_for(
-    pytest_said: int,
-    *,
-    meaning: ExitMeaning,
-    tests: Tests,
-    is_open: bool,
-    is_trusted: bool = True,
-    has_collection_errors: bool = False,
-    is_halted: bool = False,
-) -> int:
-    """Return the exit status of the process.
-
-    :param is_open: the requested gate is open.
-    :param is_trusted: the run could be recorded.
-    :param is_halted: the circuit is open.
-    """
-    if meaning == "tests":
-        return pytest_said
-    only_red = pytest_said == _TESTS_FAILED or (pytest_said == _INTERRUPTED and has_collection_errors)
-    if pytest_said != 0 and not (tests == "failing" and only_red):
-        return pytest_said
-    if not is_trusted:
-        return exit_codes.NOT_TRUSTED
-    if is_halted:
-        return exit_codes.CIRCUIT_OPEN
-    return exit_codes.OPEN if is_open else exit_codes.GATE_CLOSED

@@ -24,7 +24,7 @@ from phase_gate.gate.measured import (
     wanted_names,
 )
 from phase_gate.gate.measuring import PROOF_SLUGS, code_as_tested, proof_findings, proof_notes, proof_values
-from phase_gate.gate.order import way_on
+from phase_gate.gate.order import next_phase
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, Fact, State
 from phase_gate.gate.state_extensions import parts_of
@@ -36,8 +36,8 @@ from phase_gate.gate.verdict import (
     Gate1Result,
     GuardResult,
     Subject,
-    way_out,
-    way_to,
+    phase_command,
+    suggest_steps,
     with_advice,
 )
 from phase_gate.values import Value, as_dict, replace
@@ -203,8 +203,8 @@ def evaluate_call(case: Case, *, why: str) -> Evaluation:
     state, workflow = case.state, case.workflow
     if state.exited and case.reading.answer != "test-wrong":
         # The phase has exited and stays so: another run would undo that.
-        following = workflow.phase(way_on(state, workflow, case.phase)[0]) or workflow.first
-        evaluation = replace(evaluation, next_command=way_to(following, state.task))
+        following = workflow.phase(next_phase(state, workflow, case.phase)[0]) or workflow.first
+        evaluation = replace(evaluation, next_command=phase_command(following, state.task))
     return with_breaker(evaluation, at_time(state.breaker, case.at))
 
 
@@ -258,7 +258,7 @@ def evaluate(
         measured=replace(measured, metrics=metrics, warnings=(), remembered={}),
         remarks=(*_contradictions(declared, measured.metrics), *_limit_reached(gate_1, metrics)),
         warnings=(*premature, *measured.warnings, *problem),
-        facts=who_said(workflow, phase, declared, measured.metrics),
+        facts=fact_sources(workflow, phase, declared, measured.metrics),
         overrides=(*(waiver_to_json(waiver) for waiver in in_force), *state.overrides.others),
     )
     return with_advice(evaluation, advise(evaluation, workflow, phase))
@@ -272,7 +272,9 @@ def with_breaker(evaluation: Evaluation, breaker: Breaker) -> Evaluation:
     return with_advice(evaluation, advise_halt(evaluation))
 
 
-def who_said(workflow: Workflow, phase: Phase, declared: tuple[Fact, ...], metrics: Metrics) -> tuple[FactSource, ...]:
+def fact_sources(
+    workflow: Workflow, phase: Phase, declared: tuple[Fact, ...], metrics: Metrics
+) -> tuple[FactSource, ...]:
     """Return the facts that are relevant for a phase and have a value, with the source of the value."""
     by_name = {fact.name: fact for fact in declared}
     said = []
@@ -363,7 +365,7 @@ def _evaluate_guard(
         name=guard.name,
         met=outcome.met,
         detail=_describe(guard, values),
-        remedy=way_out(guard.name, remedy, *where, has_findings=bool(present)),
+        remedy=suggest_steps(guard.name, remedy, *where, has_findings=bool(present)),
         # Exactly the findings at the time of the waiver: it does not cover additional or different ones.
         waived=bool(present) and covered.issuperset(present),
     )

@@ -46,17 +46,18 @@ LOOKED_AT_SLUGS = frozenset(
 BEGINNING = "beginning"
 #: The metrics of each provider, in the order of the calls.
 PROVIDED: Mapping[str, frozenset[str]] = {
-    # Only remembers the files for the next provider, which finds the changes of a cycle.
     "sources": _QUALITY,
     "quality": _QUALITY,
     "git": frozenset({"tree_clean", "files_changed", "files_changed_in_iteration", "commits"}),
     "documents": frozenset({"docs_generated", "diagrams_total", "diagrams_valid", "has_adr", "has_c4_diagrams"}),
     "pipeline": LOOKED_AT,
-    # Only remembers the references of a proof: the proof itself is made when a phase would exit.
     "proof": PROOF_METRICS,
     BEGINNING: PROOF_METRICS,
     "new_code": NEW_CODE_METRICS,
 }
+
+#: Providers that measure nothing: they remember files for `quality`, and for a proof, which is made when a phase exits.
+ONLY_REMEMBER = frozenset({"sources", "proof", BEGINNING})
 
 #: Providers that compare with an earlier time, and that time.
 SINCE: Mapping[str, Since] = {
@@ -148,9 +149,14 @@ def wanted_names(workflow: Workflow, phase: Phase) -> frozenset[str]:
     return phase.gate_1.condition.names.union(*guards, (f"{name}_ok" for name in checks))
 
 
-def wanted_providers(wanted: frozenset[str], configuration: Configuration) -> tuple[str, ...]:
+def wanted_providers(wanted: frozenset[str], configuration: Configuration) -> list[str]:
     """Return the providers of these names."""
-    return tuple(name for name, names in _offered(configuration).items() if not wanted.isdisjoint(names))
+    return [name for name, names in _offered(configuration).items() if not wanted.isdisjoint(names)]
+
+
+def measuring_providers(wanted: frozenset[str], configuration: Configuration) -> list[str]:
+    """Return the providers that measure these names."""
+    return [name for name in wanted_providers(wanted, configuration) if name not in ONLY_REMEMBER]
 
 
 def offered_names(configuration: Configuration) -> frozenset[str]:

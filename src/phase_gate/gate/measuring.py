@@ -396,7 +396,7 @@ def proof_notes(state: State, tree: str) -> tuple[str, ...]:
     return () if proof is None else proof.notes
 
 
-def say_no_proof(problem: str) -> str:
+def describe_missing_proof(problem: str) -> str:
     return f"no proof: {problem}; {UNSHOWN}"
 
 

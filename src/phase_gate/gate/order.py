@@ -11,7 +11,7 @@ from phase_gate.errors import NotAllowedError, PhaseOrderError, UsageError
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.state_extensions import parts_of, parts_of_workflow
-from phase_gate.gate.verdict import show_next, way_to, way_to_begin
+from phase_gate.gate.verdict import phase_command, show_next, start_command
 from phase_gate.values import Value, as_dict
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, rewind_command
@@ -87,7 +87,7 @@ def decide_entry(state: State, workflow: Workflow, requested: str) -> Entry:
     if current is None and state.phase != DONE:
         raise _unknown_current(state, workflow)
     if current is not None and state.exited:
-        name, how = way_on(state, workflow, current)
+        name, how = next_phase(state, workflow, current)
         if phase.name == name:
             return Entry(phase, how)
     if phase is workflow.first:
@@ -101,21 +101,21 @@ def _decide_auto(state: State, workflow: Workflow) -> Entry:
     if state.phase == DONE:
         raise PhaseOrderError(
             f"the cycle is done: {AUTO.lower()} does not start a new one by itself",
-            remedy=show_next(way_to_begin(workflow, state.task), "starts the next cycle"),
+            remedy=show_next(start_command(workflow, state.task), "starts the next cycle"),
         )
     if state.is_stuck:
         raise stuck_error(state)
     current = workflow.phase(state.phase)
     if current is None:
         raise _unknown_current(state, workflow)
-    name, how = way_on(state, workflow, current)
+    name, how = next_phase(state, workflow, current)
     following = workflow.phase(name)
     if state.exited and following is not None:
         return Entry(following, how)
     return Entry(current, How.STAY)
 
 
-def way_on(state: State, workflow: Workflow, current: Phase) -> tuple[str, How]:
+def next_phase(state: State, workflow: Workflow, current: Phase) -> tuple[str, How]:
     """Return the phase that follows the current one after its exit, and how it is entered."""
     for part, value in parts_of(state):
         way = part.following(value, workflow, current)
@@ -136,7 +136,7 @@ def _decide_first(workflow: Workflow, phase: Phase, task: str) -> Entry:
         return Entry(phase, How.BEGIN)
     raise PhaseOrderError(
         f"workflow {workflow.name} begins with {workflow.first.name}, not with {phase.name}",
-        remedy=way_to_begin(workflow, task),
+        remedy=start_command(workflow, task),
     )
 
 
@@ -162,7 +162,7 @@ def _decide_return(state: State, workflow: Workflow) -> Entry:
 
 def _refusal(state: State, workflow: Workflow, phase: Phase) -> PhaseOrderError:
     names = [each.name for each in workflow.phases]
-    first = way_to_begin(workflow, state.task)
+    first = start_command(workflow, state.task)
     if state.phase == DONE:
         return PhaseOrderError(f"the cycle is done: {phase.name} can't follow", remedy=first)
     current = workflow.phase(state.phase or "")
@@ -179,11 +179,13 @@ def _refusal(state: State, workflow: Workflow, phase: Phase) -> PhaseOrderError:
             remedy=rewind_command(phase.name, state.task),
         )
     if state.exited:
-        name = way_on(state, workflow, current)[0]
+        name = next_phase(state, workflow, current)[0]
         following = workflow.phase(name)
         return PhaseOrderError(
             f"{phase.name} does not follow {current.name}: {name} does",
-            remedy=show_next(first, "starts the next cycle") if following is None else way_to(following, state.task),
+            remedy=show_next(first, "starts the next cycle")
+            if following is None
+            else phase_command(following, state.task),
         )
     return PhaseOrderError(
         f"{phase.name} can't begin: {current.name} has not exited ({what_is_missing(state)})",
@@ -238,7 +240,7 @@ def what_is_missing(state: State) -> str:
 
 
 def what_to_do(state: State, current: Phase) -> str:
-    return way_to(current, state.task) if state.verdict_now is None else state.verdict_now.next_step
+    return phase_command(current, state.task) if state.verdict_now is None else state.verdict_now.next_step
 
 
 def _unknown_current(state: State, workflow: Workflow) -> PhaseOrderError:

@@ -12,9 +12,9 @@ from typing import Any, Literal
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.judging import Case, evaluate, judged_event
 from phase_gate.gate.measured import Measured
-from phase_gate.gate.order import way_on
+from phase_gate.gate.order import next_phase
 from phase_gate.gate.state import Event, State
-from phase_gate.gate.verdict import Evaluation, way_to, way_to_begin
+from phase_gate.gate.verdict import Evaluation, phase_command, start_command
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase, Workflow
 
@@ -98,7 +98,7 @@ def forced_events(
     seen, run = (Measured(), None) if measured is None else (measured.measured, measured.run)
     evaluation = evaluate(case, seen, iteration=state.iteration, run=run)
     word = "skipped" if record["kind"] == "skip" else "forced"
-    name = way_on(state, workflow, phase)[0]
+    name = next_phase(state, workflow, phase)[0]
     command, hint = _after_forced(workflow, phase, name, state.task, gate_is_open=evaluation.gate_1.is_open)
     evaluation = replace(
         evaluation,
@@ -128,10 +128,10 @@ def _after_forced(workflow: Workflow, phase: Phase, name: str, task: str, *, gat
 
     :param name: the phase that would follow.
     """
-    following, begin = workflow.phase(name), way_to_begin(workflow, task)
+    following, begin = workflow.phase(name), start_command(workflow, task)
     if following is None:
         return begin, "starts the next cycle"
-    way = way_to(following, task)
+    way = phase_command(following, task)
     if phase.may_end_cycle and not gate_is_open:
         # Tests that fail here will fail there, too.
         return begin, f"starts the next cycle; {following.name} asks for what {phase.name} did not reach: {way}"

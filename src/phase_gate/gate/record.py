@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from phase_gate.gate.failures import Failure
-from phase_gate.gate.freeze import Meaning, Parts
+from phase_gate.gate.freeze import Meaning
 from phase_gate.gate.inventory import Inventory, bare_name, join_id, split_id
 from phase_gate.gate.measured import Finding, Measured
+from phase_gate.gate.observations import Parts
 from phase_gate.gate.outcomes import Bucket, Green, Judgement, Kind, Outcomes, References
 from phase_gate.gate.state import Event, OpenRun, State
 from phase_gate.values import Value, field
@@ -130,7 +131,7 @@ class Sources(Value):
     beside: Mapping[str, str] = field(default_factory=dict)
     #: Files that changed during the run.
     changed: tuple[str, ...] = ()
-    #: Files that changed since the last failed run; None if that is not known.
+    #: Files that changed since the last run; None if that is not known.
     changed_since: tuple[str, ...] | None = None
     #: Files that changed between the previous green runs and this one.
     changed_since_green: tuple[str, ...] = ()

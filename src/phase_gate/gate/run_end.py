@@ -113,7 +113,7 @@ def _compare(
         from phase_gate.gate.renames import follow_moves
 
         past, moves = follow_moves(past, record, in_first_phase=in_first_phase)
-    audit = Audit(record.audit.unselected, ()) if in_first_phase else _tell_missing(record.audit, before, moves)
+    audit = Audit(record.audit.unselected, ()) if in_first_phase else _name_missing(record.audit, before, moves)
     session, waivers = record.session, state.overrides.waivers
     outcomes = judge_outcomes(
         session.outcomes,
@@ -184,7 +184,7 @@ def _trace(
     )
 
 
-def _tell_missing(audit: Audit, past: References, moves: Mapping[str, str]) -> Audit:
+def _name_missing(audit: Audit, past: References, moves: Mapping[str, str]) -> Audit:
     """Separate the frozen tests that are gone from those that moved, and from those that were only temporary."""
     missing = [test_id for test_id in audit.missing if bare_id(test_id) not in moves]
     if past.frozen is None or not missing:

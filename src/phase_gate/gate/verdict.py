@@ -221,6 +221,13 @@ def with_advice(evaluation: Evaluation, advice: Verdict) -> Evaluation:
     return replace(evaluation, **as_dict(advice))
 
 
+def ask_gate_1_only(evaluation: Evaluation) -> Evaluation:
+    """Return the verdict for a step that needs only Gate 1: once that is open, nothing is left to do."""
+    if evaluation.status != "waiting" or not evaluation.gate_1.is_open:
+        return evaluation
+    return with_advice(evaluation, Verdict("waiting", "Gate 1 is open: this step asks for no more"))
+
+
 def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
     """Return the evaluation as the published schema describes it."""
     gate_1, gate_2, breaker = evaluation.gate_1, evaluation.gate_2, evaluation.breaker
@@ -283,18 +290,18 @@ _TAKES_RUN = frozenset({"code-as-tested", "fix-tested"})
 _NEVER_WAIVED = "complete-run"
 
 
-def way_to(phase: Phase, task: str) -> str:
+def phase_command(phase: Phase, task: str) -> str:
     """Return the command that enters or evaluates a phase: a run, or a check if it needs no tests."""
     return step_command(phase.name, task, takes_run=phase.tests != "none")
 
 
-def way_to_begin(workflow: Workflow, task: str) -> str:
+def start_command(workflow: Workflow, task: str) -> str:
     """Return the command that begins a cycle: only a pipeline begins without a run."""
     takes_run = workflow.first.tests != "none" or workflow.pipeline is None
     return step_command(workflow.first.name, task, takes_run=takes_run)
 
 
-def way_back(workflow: Workflow, phase: Phase, task: str) -> str:
+def return_command(workflow: Workflow, phase: Phase, task: str) -> str:
     """Return the command that returns to the phase with failing tests; empty if there is no earlier one."""
     before = workflow.phases[: workflow.phases.index(phase)]
     red = next((each for each in reversed(before) if each.tests == "failing"), None)
@@ -324,26 +331,26 @@ def waive_command(guard: str, task: str) -> str:
     return of_task(f'phase-gate waive {guard} --reason "..." --by NAME', task)
 
 
-def way_out_command(guard: str, workflow: Workflow, phase: Phase, task: str) -> str:
+def suggest_command(guard: str, workflow: Workflow, phase: Phase, task: str) -> str:
     """Return the command to type if a guard is not met; empty if something else has to be done first."""
-    back = way_back(workflow, phase, task)
+    back = return_command(workflow, phase, task)
     if guard == _HAS_TO_GO_BACK and back:
         return back
     if guard in _TAKES_RUN:
         return run_command(phase.name, task)
     # The same command alone would be refused again: the change to make comes first.
-    return "" if guard in UNDONE else way_to(phase, task)
+    return "" if guard in UNDONE else phase_command(phase, task)
 
 
-def way_out(guard: str, remedy: str, workflow: Workflow, phase: Phase, task: str, *, has_findings: bool) -> str:
+def suggest_steps(guard: str, remedy: str, workflow: Workflow, phase: Phase, task: str, *, has_findings: bool) -> str:
     """Return what to do if a guard is not met, before its command or instead.
 
     :param has_findings: it has findings that a person could waive.
     """
-    back = way_back(workflow, phase, task)
+    back = return_command(workflow, phase, task)
     ways = [remedy] if remedy else []
     if guard in UNDONE:
-        ways = [f"{remedy}, then run: {way_to(phase, task)}"]
+        ways = [f"{remedy}, then run: {phase_command(phase, task)}"]
     if guard in _MAY_GO_BACK and back:
         ways.append(f"or go back: {back}")
     # The reviewers of a pipeline agree on its documents: no message offers to skip them.

@@ -14,15 +14,13 @@ from pathlib import Path, PurePosixPath
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.inventory import join_id, split_id
 from phase_gate.proof.experiment import COMPILED, Show, Targets, make_proof
-from phase_gate.proof.sandbox import NoSandboxError
-from phase_gate.proof.sandbox_runs import Laboratory
-from phase_gate.proof.trial import Sandboxes, Trial
+from phase_gate.proof.trial import Trial
 from phase_gate.proof.verdicts import MEANINGS, Proof, TargetProof
 from phase_gate.source.body_hash import hash_body
 from phase_gate.source.criterion_marks import guards_in_source
 from phase_gate.source.pytest_settings import FILES, file_patterns, is_test_side, matches, pytest_section
 from phase_gate.source.tests import SourceTest, find_tests, parse_source
-from phase_gate.storage.snapshots import FileSnapshot, SnapshotError
+from phase_gate.storage.snapshots import FileSnapshot
 from phase_gate.storage.tree.commits import blobs_of, find_commit
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git_command import read_blobs
@@ -67,37 +65,38 @@ def find_change(root: Path, revision: str, now: Mapping[str, str], *, left_out: 
     :param left_out: globs of files whose tests are ignored.
     """
     commit = find_commit(root, revision)
-    then = blobs_of(root, commit)
-    patterns = _patterns(root)
+    then, patterns = blobs_of(root, commit), _patterns(root)
     tests = frozenset(path for path in {*now, *then} if _has_tests(root, path, patterns))
     # `now` never includes documents.
     there = {*now, *(path for path in then.keys() - now.keys() if not os.path.lexists(root / path))}
     differing = sorted(path for path in there if now.get(path) != then.get(path))
     changed = [path for path in differing if path in tests and path.endswith(".py")]
     texts = read_blobs(root, commit, changed)
-    before = {path: {test.name: test.body for test in _tests(texts.get(path, b""))} for path in changed}
-    present = {path: _read(root / path) for path in changed if path in now}
-    after = {path: _tests(text) for path, text in present.items()}
+    before: dict[str, str] = {}
+    after: dict[str, SourceTest] = {}
+    guards: set[str] = set()
+    for path in changed:
+        before |= {join_id(path, test.name): test.body for test in _tests(texts.get(path, b""))}
+        present = _read(root / path) if path in now else b""
+        if found := _tests(present):
+            after |= {join_id(path, test.name): test for test in found}
+            guards |= {join_id(path, name) for name in guards_in_source(parse_source(present))}
     # A test has moved if its body was elsewhere and is no longer there. Each old test matches at most one new test.
-    stays = {(path, test.name, test.body) for path, tests_there in after.items() for test in tests_there}
-    free = [body for path in before for name, body in before[path].items() if (path, name, body) not in stays]
-    lines: dict[str, int] = {}
-    marked, moved, old = [], [], set()
+    free = [body for test_id, body in before.items() if test_id not in after or after[test_id].body != body]
     is_left_out = compile_globs(tuple(left_out))
-    for path in (each for each in present if not is_left_out(each)):
-        marks = guards_in_source(parse_source(present[path])) if after[path] else {}
-        for test in after[path]:
-            test_id, known = join_id(path, test.name), before[path].get(test.name)
-            if known == test.body:
-                continue
-            if test.body in free:
-                free.remove(test.body)
-                moved.append(test_id)
-            elif test.name in marks:
-                marked.append(test_id)
-            else:
-                lines[test_id] = test.line
-                old |= {test_id} if known else set()
+    lines: dict[str, int] = {}
+    marked: list[str] = []
+    moved: list[str] = []
+    for test_id, test in after.items():
+        if before.get(test_id) == test.body or is_left_out(split_id(test_id)[0]):
+            continue
+        if test.body in free:
+            free.remove(test.body)
+            moved.append(test_id)
+        elif test_id in guards:
+            marked.append(test_id)
+        else:
+            lines[test_id] = test.line
     return Change(
         root=root,
         base=revision,
@@ -105,7 +104,7 @@ def find_change(root: Path, revision: str, now: Mapping[str, str], *, left_out: 
         now=now,
         then=then,
         lines=lines,
-        old=frozenset(old),
+        old=frozenset(before.keys() & lines.keys()),
         marked=tuple(marked),
         moved=tuple(moved),
         tests=tests,
@@ -218,34 +217,27 @@ def prove_change(change: Change, *, seconds: float, show: Show = lambda text: No
     missing = {each.missing if each.treatment in ("fails", "unknown") else "" for each in proof.targets}
     if missing and missing <= own:
         return Proof(problem=f"no module named {min(missing)!r}: {_how_to_install(change.root)}")
-    targets = tuple(
-        _compare_with_nothing(each) if change.has_only_tests else _excuse(each, own) for each in proof.targets
-    )
-    reworded = [each.id for each in targets if each.verdict == "passes-without" and each.id in change.old]
-    if reworded:
-        targets = _try_old_versions(targets, reworded, trial)
-    return replace(proof, targets=_tolerate(targets, change.old), starts=proof.starts + bool(reworded))
+    targets = tuple(_settle(each, change, own) for each in proof.targets)
+    return replace(proof, targets=_tolerate(targets, change.old))
 
 
-def _excuse(target: TargetProof, own: Collection[str]) -> TargetProof:
-    """Return the target. Its verdict is unknown if the earlier revision needs a missing third-party module."""
+def _settle(target: TargetProof, change: Change, own: Collection[str]) -> TargetProof:
+    """Return the target with another verdict if it can't be compared with the earlier revision.
+
+    :param own: names of the project's own modules.
+    """
+    if change.has_only_tests and target.treatment == "passes" and target.verdict != "cannot-fail":
+        return replace(target, verdict="no-change", control="passes")
     top = target.missing.partition(".")[0]
-    if target.verdict != "proven" or not top or top in own:
-        return target
-    return replace(target, verdict="unknown", why=f"the earlier revision does not import: no module {top!r}")
+    if target.verdict == "proven" and top and top not in own:
+        return replace(target, verdict="unknown", why=f"the earlier revision does not import: no module {top!r}")
+    return target
 
 
 def _how_to_install(root: Path) -> str:
     where = "name its folder as `pythonpath` in pytest's settings"
     can_be_installed = any((root / name).exists() for name in ("pyproject.toml", "setup.py", "setup.cfg"))
     return f"install the project first (pip install -e .), or {where}" if can_be_installed else where
-
-
-def _compare_with_nothing(target: TargetProof) -> TargetProof:
-    """Return the target of a change without sources. If it passes, the comparison has no meaning."""
-    if target.treatment != "passes" or target.verdict == "cannot-fail":
-        return target
-    return replace(target, verdict="no-change", control=target.treatment)
 
 
 def _tolerate(targets: Targets, old: Collection[str]) -> Targets:
@@ -261,43 +253,14 @@ def _tolerate(targets: Targets, old: Collection[str]) -> Targets:
     return tuple(replace(each, is_tolerated=each.verdict == "passes-without") for each in targets)
 
 
-def _try_old_versions(targets: Targets, ids: Collection[str], trial: Trial) -> Targets:
-    """Return the targets with the outcome of the base version of each target in `ids`, run with the change.
-
-    :param ids: old targets that pass with the change and without it.
-    """
-    try:
-        sandbox = Sandboxes(replace(trial, as_now=frozenset())).treatment()
-        run = Laboratory(trial.options, trial.limits).run(sandbox, ids)
-    except (SnapshotError, NoSandboxError, OSError):
-        return targets
-    return tuple(
-        replace(each, old_version=outcome, why=_SAID_OF_OLD.get(outcome, ""))
-        if each.id in ids and (outcome := run.outcome(each.id))
-        else each
-        for each in targets
-    )
-
-
-#: Outcome of a test's base version with the change -> what it means for the current version.
-_SAID_OF_OLD = {
-    "passes": "it was changed without need, for its base version passes with the change, too",
-    "fails": "its base version fails with the change, so see whether it checks less now",
-}
-
-
 def sum_up(proof: Proof, change: Change) -> str:
     """Return a one-line summary of what the change's tests show."""
     if not change.targets:
         return f"no test is new or changed since {change.base}: nothing to prove"
-    total, passing, needing = (
-        len(proof.targets),
-        proof.count("no-change"),
-        sum(each.has("needs") for each in proof.targets),
-    )
-    if change.has_only_tests and passing == total:
-        compared = "it" if passing == 1 else "them"
-        them = f"{passing} pass{'es' if passing == 1 else ''}, and there is nothing to compare {compared} with"
+    total, needing = len(proof.targets), sum(each.has("needs") for each in proof.targets)
+    if proof.count("no-change") == total:
+        passing, compared = ("passes", "it") if total == 1 else ("pass", "them")
+        them = f"{total} {passing}, and there is nothing to compare {compared} with"
         return f"only tests changed since {change.base}: {them}"
     said = [f"{needing} of {count(total, 'test')} {'needs' if 1 in (needing, total) else 'need'} the change"]
     said += [

@@ -33,7 +33,7 @@ def main() -> None:
     os.unlink(sys.argv[1])
     try:
         _enter(plan["root"])
-        lay_out(plan["root"], plan["left_out"], plan["caches"], plan["contents"])
+        write_overlay(plan["root"], plan["left_out"], plan["caches"], plan["contents"])
         os.chdir(plan["root"])
         if os.getuid() != plan["uid"]:
             _become(plan["uid"], plan["gid"])
@@ -43,7 +43,7 @@ def main() -> None:
     os.execv(plan["command"][0], plan["command"])
 
 
-def lay_out(root: str, left_out: Iterable[str], caches: Iterable[str], contents: Mapping[str, bytes]) -> None:
+def write_overlay(root: str, left_out: Iterable[str], caches: Iterable[str], contents: Mapping[str, bytes]) -> None:
     """Write `contents` into the sandbox. Remove the files in `left_out` and the bytecode of the folders in `caches`."""
     for path in left_out:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):

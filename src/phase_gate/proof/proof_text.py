@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from phase_gate.gate.inventory import split_id
 from phase_gate.proof.base import Change, sum_up
 from phase_gate.proof.unfailing import CLOSING, SuiteProof
-from phase_gate.proof.verdicts import MEANINGS, Proof, Shown, TargetProof, say_broken
+from phase_gate.proof.verdicts import MEANINGS, Proof, Shown, TargetProof, describe_broken
 from phase_gate.report.ci_files import Place
-from phase_gate.report.text import ALTERED, say_emptied
+from phase_gate.report.text import ALTERED, describe_emptied
 from phase_gate.source import PASSES_ALREADY
 from phase_gate.values import Value
 from phase_gate.visible import count, name_first, show_rows
@@ -55,7 +55,7 @@ class Told(Value):
         return sorted((row.place for row in self.rows if row.place), key=lambda place: not place.is_error)
 
 
-def tell_proof(proof: Proof, change: Change | None = None, *, strict: bool = False) -> Told:
+def render_proof(proof: Proof, change: Change | None = None, *, strict: bool = False) -> Told:
     """Return a row for each target, and for each function that no target notices.
 
     :param change: the change that is proven. None for a task.
@@ -76,11 +76,11 @@ def tell_proof(proof: Proof, change: Change | None = None, *, strict: bool = Fal
 def _row(target: TargetProof, proof: Proof, change: Change | None, *, strict: bool) -> Row:
     sign = "!" if target.worked_with else MEANINGS[target.verdict].sign
     if target.is_tolerated and not strict:
-        sign = "?" if target.old_version else "="
+        sign = "="
     said = _say(proof, target, change)
     file, name = split_id(target.id)
     is_refused = target.closes(required=strict)
-    is_doubtful = target.verdict in ("unknown", "flaky") or bool(target.old_version)
+    is_doubtful = target.verdict in ("unknown", "flaky")
     line = 1 if change is None else change.lines.get(target.id, 1)
     return Row(
         sign=sign,
@@ -99,7 +99,7 @@ def _say(proof: Proof, target: TargetProof, change: Change | None) -> str:
     if why := target.why or (_COMPARE if target.verdict == "checks-nothing" else ""):
         said = f"{said}: {why}"
     if target.worked_with:
-        said = f"{said}; {say_broken(target)}"
+        said = f"{said}; {describe_broken(target)}"
     places = {f"{each.file}::{each.name}": each.place for each in proof.functions}
     noticed = name_first(places.get(name, name) for name in target.notices)
     return f"{said}; notices {noticed}" if noticed and target.verdict == "proven" else said
@@ -138,7 +138,7 @@ def runs_text(proof: Proof) -> str:
     """Return a table with the outcomes of each target."""
     rows = [f"  {'without':8} {'with':8} {'altered':12} {'emptied':12} target"]
     for target in proof.targets:
-        emptied = say_emptied(target.notices, was_tried=target.was_tried)
+        emptied = describe_emptied(target.notices, was_tried=target.was_tried)
         altered = ALTERED[target.altered]
         rows.append(f"  {target.control:8} {target.treatment:8} {altered:12} {emptied:12} {target.id}")
         said = (_say(proof, target, None) if target.verdict != "proven" else "", target.advice)
@@ -146,7 +146,7 @@ def runs_text(proof: Proof) -> str:
     return show_rows([*rows, f"  {_sum_up(proof, None)}"])
 
 
-def tell_suite(proof: SuiteProof) -> Told:
+def render_suite(proof: SuiteProof) -> Told:
     """Return a row for each check that can't fail, is never run, or could not be tried."""
     rows = []
     for shown, sign in _OF_SUITE.items():

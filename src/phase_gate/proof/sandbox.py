@@ -60,6 +60,9 @@ class Limits(Value):
 class Heard(Value):
     """The answers and the output of a process that has ended."""
 
+    #: The kind of the sandbox, and its path: the root itself, or a copy.
+    kind: Kind
+    folder: str
     #: Only answers with the secret word.
     answers: tuple[Mapping[str, Any], ...]
     seconds: float
@@ -92,10 +95,8 @@ class NoSandboxError(Exception):
 
 def visit_sandbox(
     sandbox: Sandbox, arguments: Iterable[str], order: Mapping[str, Any], limits: Limits, kind: Kind | None = None
-) -> tuple[Kind, str, Heard]:
-    """Run pytest in the sandbox. Return the kind of the sandbox, its path, and the answers.
-
-    Raises NoSandboxError if no sandbox can be created.
+) -> Heard:
+    """Run pytest in the sandbox, and return the answers. Raises NoSandboxError if no sandbox can be created.
 
     :param arguments: arguments of pytest. For a copied sandbox, the path of the root in them is replaced.
     :param order: instructions for the reporter.
@@ -108,7 +109,7 @@ def visit_sandbox(
         # The repository may begin above the root, outside of the mount.
         heard = _hear(root, arguments, order, limits, {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"}, mounts=sandbox)
         if heard.status != namespace.NO_SANDBOX or heard.answers:
-            return "mounted", root, heard
+            return heard
         _refused.add("mounted")
     if kind == "mounted":
         raise NoSandboxError("this system does not allow a mount over the project")
@@ -118,7 +119,7 @@ def visit_sandbox(
             _copy_project(root, folder)
             if os.path.isdir(os.path.join(root, STATE_FOLDER)):
                 os.mkdir(os.path.join(folder, STATE_FOLDER))  # it may be the only mark of the root
-            namespace.lay_out(folder, sandbox.left_out, sandbox.folders, sandbox.contents)
+            namespace.write_overlay(folder, sandbox.left_out, sandbox.folders, sandbox.contents)
         except (OSError, shutil.Error) as error:
             raise NoSandboxError(f"the project could not be copied: {error}") from error
         roots = [os.path.normpath(os.path.join(folder, path)) for path in _import_roots(root)]
@@ -127,7 +128,7 @@ def visit_sandbox(
             # Bytecode of the copy must not be used for the original sources, or the other way around.
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        return "copied", folder, _hear(folder, [word.replace(root, folder) for word in arguments], order, limits, own)
+        return _hear(folder, [word.replace(root, folder) for word in arguments], order, limits, own)
 
 
 def _may_mount(root: str) -> bool:
@@ -214,6 +215,8 @@ def _hear(
         said, late = _listen(process, reading, limits)
         printed.seek(max(0, os.fstat(printed.fileno()).st_size - _OUTPUT_KEPT))
         return Heard(
+            kind="copied" if mounts is None else "mounted",
+            folder=root,
             answers=tuple(answer for answer in map(_read_line, said.split(b"\n")) if answer.get("word") == word),
             seconds=time.monotonic() - began,
             output=printed.read().decode("utf-8", "replace"),

@@ -6,7 +6,6 @@ import math
 import os
 import posixpath
 import signal
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib.machinery import EXTENSION_SUFFIXES
 from typing import Any
@@ -81,14 +80,12 @@ class SandboxTest(Value):
 class SandboxRun(Value):
     """The results of a run in a sandbox."""
 
-    kind: Kind
     seconds: float
     #: Function -> its rows. A file that can't be imported is a key, too, and represents all of its tests.
     functions: Mapping[str, tuple[SandboxTest, ...]] = field(default_factory=dict)
     #: Why the results are missing or incomplete. Empty if the run ended normally.
     problem: str = ""
-    #: Imported files, and the compiled ones among them that are in the project, relative to its root.
-    modules: tuple[str, ...] = ()
+    #: Imported compiled files of the project, relative to its root.
     built: tuple[str, ...] = ()
     #: It crashed, or was killed at one of its limits. Only tests that ended before count.
     is_cut: bool = False
@@ -110,11 +107,9 @@ class SandboxRun(Value):
 
     def outcome(self, target: str) -> Outcome:
         """Return how a target ended. It fails if one of its rows fails."""
-        # Tests that ended before the cut count. A copied sandbox must also have reported where its modules came from.
-        if self.problem and not (self.is_cut and (self.kind == "mounted" or self.modules)):
-            return "unknown"
         reports = self.of(target)
-        if not reports or any(report.doubt for report in reports):
+        # Of a run that was cut, the tests that ended before count.
+        if not reports or (self.problem and not self.is_cut) or any(report.doubt for report in reports):
             return "unknown"
         if any(report.has_failed for report in reports):
             return "fails"
@@ -127,36 +122,6 @@ class SandboxRun(Value):
         return min(reports, key=lambda report: report.is_skipped, default=None)
 
 
-def run_in_sandbox(
-    sandbox: Sandbox,
-    arguments: Iterable[str],
-    *,
-    limits: Limits,
-    wanted: Iterable[str] = (),
-    watched: Mapping[str, Mapping[str, str]] | None = None,
-    is_traced: bool = False,
-    kind: Kind | None = None,
-) -> SandboxRun:
-    """Run tests in the sandbox and return their results. Raises NoSandboxError if no sandbox can be created.
-
-    :param wanted: the tests to run, without their parameters. Default: all collected tests.
-    :param watched: file -> first line -> name of the functions to watch.
-    :param is_traced: record which lines of its own file each test runs.
-    :param kind: the required kind of sandbox. Default: mounted if possible, else copied.
-    """
-    order = {
-        "watched": watched or {},
-        "wanted": sorted(wanted),
-        "is_traced": is_traced,
-        "sentinel": SENTINEL if any(SENTINEL.encode() in text for text in sandbox.contents.values()) else "",
-    }
-    made, folder, heard = visit_sandbox(sandbox, arguments, order, limits, kind)
-    run = read_heard(heard, made, folder, os.path.realpath(sandbox.root))
-    if stray := _find_stray(run.modules, sandbox, folder):
-        run = replace(run, problem=f"{stray}, not from the sandbox", is_cut=False)
-    return run
-
-
 #: The maximum number of runs in a proof. Results of further runs are unknown. A time limit would depend on the load.
 MOST_STARTS = 100
 
@@ -166,13 +131,13 @@ class Laboratory:
 
     :param words: arguments of pytest other than the tests.
     :param paths: where pytest searches for tests. Default: the files of the wanted tests.
-    :param until: when the last run has to end.
+    :param kind: the required kind of sandbox. Default: mounted if possible, else copied.
     """
 
     def __init__(
-        self, words: Iterable[str], limits: Limits, paths: Iterable[str] | None = None, *, until: float = math.inf
+        self, words: Iterable[str], limits: Limits, paths: Iterable[str] | None = None, kind: Kind | None = None
     ) -> None:
-        self._words, self.limits, self._until = tuple(words), limits, until
+        self._words, self.limits, self._wanted_kind = tuple(words), limits, kind
         self._paths = None if paths is None else tuple(paths)
         self.starts, self.kind = 0, ""
 
@@ -185,23 +150,28 @@ class Laboratory:
         is_traced: bool = False,
         limit: float = math.inf,
     ) -> SandboxRun:
-        """Run tests in a sandbox.
+        """Run tests in the sandbox and return their results. Raises NoSandboxError if no sandbox can be created.
 
+        :param wanted: the tests to run, without their parameters. Default: all collected tests.
+        :param watched: file -> first line -> name of the functions to watch.
+        :param is_traced: record which lines of its own file each test runs.
         :param limit: processor seconds, if less than the general limit.
         """
         if self.starts >= MOST_STARTS and self._paths is None:
-            return SandboxRun(kind="mounted", seconds=0.0, problem=f"more than {MOST_STARTS} runs were needed")
-        left = max(0.0, self._until - time.monotonic())
-        limits = replace(self.limits, clock=min(self.limits.clock, left))
+            return SandboxRun(seconds=0.0, problem=f"more than {MOST_STARTS} runs were needed")
+        limits = self.limits
         if limit < limits.processor:
             limits = replace(limits, processor=limit, clock=limits.clock * limit / limits.processor)
         paths = dict.fromkeys(split_id(each)[0] for each in wanted) if self._paths is None else self._paths
-        run = run_in_sandbox(
-            sandbox, (*self._words, *paths), limits=limits, wanted=wanted, watched=watched, is_traced=is_traced
-        )
-        self.starts += 1
-        self.kind = run.kind
-        return run
+        order = {
+            "watched": watched or {},
+            "wanted": sorted(wanted),
+            "is_traced": is_traced,
+            "sentinel": SENTINEL if any(SENTINEL.encode() in text for text in sandbox.contents.values()) else "",
+        }
+        heard = visit_sandbox(sandbox, (*self._words, *paths), order, limits, self._wanted_kind)
+        self.starts, self.kind = self.starts + 1, heard.kind
+        return read_heard(heard, sandbox)
 
 
 # --- the reporter's answers
@@ -210,12 +180,12 @@ class Laboratory:
 _REFUSED = 4
 
 
-def read_heard(heard: Heard, kind: Kind, folder: str, root: str) -> SandboxRun:
+def read_heard(heard: Heard, sandbox: Sandbox) -> SandboxRun:
     """Convert the answers from a sandbox to a run."""
     told: dict[str, Mapping[str, Any]] = {answer["kind"]: answer for answer in heard.answers}
     collected = told.get("collected", {"items": (), "dropped": ()})
     tests: dict[str, dict[str, Any]] = {each["id"]: dict(each) for each in collected["items"]}
-    at_work = ""
+    top, folder, at_work = os.path.realpath(sandbox.root), heard.folder, ""
     for answer in heard.answers:
         match answer["kind"]:
             case "started":
@@ -228,15 +198,20 @@ def read_heard(heard: Heard, kind: Kind, folder: str, root: str) -> SandboxRun:
                 test = tests.setdefault(answer["id"], {"id": answer["id"]})
                 # Keep the first failure.
                 if "report" not in test or not test["report"].has_failed:
-                    test["report"] = _read_report(answer, folder, root)
+                    test["report"] = _read_report(answer, folder, top)
     left = [*collected["dropped"], *(test_id for test_id, test in tests.items() if "report" not in test)]
+    modules: list[str] = told["ended"]["modules"] if "ended" in told else []
     problem = ""
     if "broken" in told:
         problem = f"{told['broken']['file']} can't be imported: {told['broken']['message']}"
     elif left or "ended" not in told:
-        problem = _say_end(heard, bare_id(at_work), left[0] if "ended" in told else "")
+        problem = _describe_end(heard, bare_id(at_work), left[0] if "ended" in told else "")
     # If pytest itself refused its options, the run was not cut.
     is_cut = bool(problem) and not (heard.status == _REFUSED and "loaded" in told and "configured" not in told)
+    if stray := _find_stray(modules, sandbox, folder):
+        problem, is_cut = f"{stray}, not from the sandbox", False
+    if is_cut and heard.kind == "copied" and "ended" not in told:
+        tests = {}  # where its modules came from is unknown
     # Only functions whose rows have all ended count. The running test may have further reports.
     unfinished = {bare_id(test_id) for test_id in (*left, at_work)} if is_cut else ()
     functions: dict[str, list[SandboxTest]] = {}
@@ -244,14 +219,11 @@ def read_heard(heard: Heard, kind: Kind, folder: str, root: str) -> SandboxRun:
         if (function := bare_id(test_id)) in unfinished:
             test["report"] = None
         functions.setdefault(function, []).append(SandboxTest(**test))
-    modules: tuple[str, ...] = tuple(told["ended"]["modules"]) if "ended" in told else ()
     own = [file for file in modules if file.startswith(folder + os.sep) and not is_in_environment(file, folder)]
     return SandboxRun(
-        kind=kind,
         seconds=heard.seconds,
         functions={name: tuple(rows) for name, rows in functions.items()},
         problem=problem,
-        modules=modules,
         built=tuple(os.path.relpath(file, folder) for file in own if file.endswith(tuple(EXTENSION_SUFFIXES))),
         is_cut=is_cut,
         is_late=bool(heard.late),
@@ -277,7 +249,7 @@ def _read_report(answer: Mapping[str, Any], folder: str, root: str) -> Report:
     )
 
 
-def _say_end(heard: Heard, at_work: str, left: str) -> str:
+def _describe_end(heard: Heard, at_work: str, left: str) -> str:
     """Describe how a run ended too early: the test, the cause, and the last line of output."""
     at = f" in {at_work}" if at_work else ""
     if heard.late:

@@ -13,13 +13,13 @@ from phase_gate.evidence import gathering
 from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.gate.judging import Case, evaluate_again
 from phase_gate.gate.measured import Finding, cap_findings
-from phase_gate.gate.measuring import GUARD, say_no_proof, wants_proof
+from phase_gate.gate.measuring import GUARD, describe_missing_proof, wants_proof
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Event, ProofRecord, State
 from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import make_proof
 from phase_gate.proof.trial import Trial
-from phase_gate.proof.verdicts import MEANINGS, Proof, TargetProof, say_broken
+from phase_gate.proof.verdicts import MEANINGS, Proof, TargetProof, describe_broken
 from phase_gate.storage.snapshots import FileSnapshot, files_at_cycle_start, hidden_sources
 from phase_gate.storage.tree.contents import changed_before
 from phase_gate.stores.shared import again_if_moved
@@ -186,11 +186,11 @@ def _words_of_red(task: Task, phases: Collection[str]) -> tuple[str, ...]:
     for line in task.store.lines():
         data = line.event.data
         if line.event.kind == "run-started" and data["phase"] in phases and not data["nested"]:
-            words = keep_words(map(str, data.get("arguments", ())))
+            words = kept_arguments(map(str, data.get("arguments", ())))
     return words
 
 
-def keep_words(arguments: Iterable[str]) -> tuple[str, ...]:
+def kept_arguments(arguments: Iterable[str]) -> tuple[str, ...]:
     """Return the command-line arguments without files and without options of this plugin.
 
     An argument after an option is kept, because it may be its value. A file does no harm, because only targets run.
@@ -230,7 +230,7 @@ def record_of(proof: Proof, task: Task, *, tree: str, iteration: int) -> ProofRe
         iteration=iteration,
         metrics=metrics,
         findings=cap_findings((*findings_of(proof, required=required), *weakened)),
-        notes=proof.notes if is_said or not proof.problem else (*proof.notes, say_no_proof(proof.problem)),
+        notes=proof.notes if is_said or not proof.problem else (*proof.notes, describe_missing_proof(proof.problem)),
         problem=proof.problem,
     )
 
@@ -266,7 +266,7 @@ def findings_of(proof: Proof, *, required: bool) -> Iterator[Finding]:
             slug="check-never-fails", tier="advisory", id=each.id, file=split_id(each.id)[0], detail=each.advice
         )
         if each.worked_with:
-            yield replace(advice, slug=GUARD, detail=say_broken(each))
+            yield replace(advice, slug=GUARD, detail=describe_broken(each))
         if each.advice:
             yield replace(advice, line=each.line)
     for function in proof.unnoticed:

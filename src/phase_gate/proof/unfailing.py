@@ -25,8 +25,8 @@ from phase_gate.visible import count, cut
 _STARTS = 20
 #: The maximum number of characters of a value in a message.
 _LONGEST = 40
-#: Seconds that an altered test may take, unless the whole suite takes longer.
-_LEAST_SECONDS = 120.0
+#: Seconds that an altered test of a suite may take.
+SECONDS = 120.0
 #: Short tracebacks, because almost every altered test has one and none is shown.
 _QUIETLY = ("-q", "--tb=line", "-p", "no:cacheprovider")
 #: A check that passes with any result, and one that never runs.
@@ -179,7 +179,7 @@ def _judge(function: _Function, passed: _Outcomes, run_alone: Callable[[_Functio
         return function.show("fails")
     site, is_dead = told[0], all(site.is_under_raises for site in told)
     if len(still) < len(function.rows) and not is_dead:
-        return function.show("some-rows", site, _say_rows(function, site, still))
+        return function.show("some-rows", site, _describe_rows(function, site, still))
     said = _say(function, site, is_run=_is_run(site, lines))
     return function.show("dead-assert" if is_dead else "still-passes", site, said)
 
@@ -206,7 +206,7 @@ def _say(function: _Function, site: Site, *, is_run: bool) -> str:
     return f"{place} can't fail: expecting {change} passes as well; {why}"
 
 
-def _say_rows(function: _Function, site: Site, still: list[SandboxTest]) -> str:
+def _describe_rows(function: _Function, site: Site, still: list[SandboxTest]) -> str:
     rows = ", ".join(row.id.partition("[")[2].rstrip("]") for row in still[:5])
     return (
         f"{function.file}:{site.first_line} can't fail in {len(still)} of {count(len(function.rows), 'row')} of "
@@ -238,35 +238,35 @@ def prove_suite(
     root: Path,
     paths: Iterable[str] = (),
     *,
-    seconds: float = math.inf,
+    seconds: float = SECONDS,
     show: Callable[[str], None] = lambda text: None,
 ) -> SuiteProof:
     """Find the checks of a suite that can't fail. Does not write to the project.
 
     :param paths: arguments of pytest, relative to the root. Default: as in pytest's settings.
-    :param seconds: the time limit of the whole proof.
+    :param seconds: the time limit of each altered test, unless the whole suite takes longer.
     """
     began = time.monotonic()
-    laboratory = Laboratory(_QUIETLY, Limits(processor=math.inf, clock=math.inf), paths, until=began + seconds)
+    laboratory = Laboratory(_QUIETLY, Limits(processor=math.inf, clock=math.inf), paths)
     sandbox = Sandbox(root=root)
     show("suite: as it is")
     try:
         run = laboratory.run(sandbox)
-        laboratory.limits = Limits(processor=math.inf, clock=max(_LEAST_SECONDS, run.seconds), is_each=True)
+        laboratory.limits = Limits(processor=math.inf, clock=max(seconds, run.seconds), is_each=True)
         passing = [test for test in run.tests if test.has_passed]
         collected = [function for function in run.functions if "::" in function]  # others are broken files
         proof = SuiteProof(
             tests=len(collected),
             passing=len({bare_id(test.id) for test in passing}),
             altered=try_altered(passing, sandbox, laboratory, show),
-            problem="" if passing else _say_nothing_passes(run, has_tests=bool(collected)),
+            problem="" if passing else _describe_no_pass(run, has_tests=bool(collected)),
         )
     except (NoSandboxError, OSError) as error:
         proof = SuiteProof(problem=str(error))
     return replace(proof, seconds=round(time.monotonic() - began, 1), starts=laboratory.starts)
 
 
-def _say_nothing_passes(run: SandboxRun, *, has_tests: bool) -> str:
+def _describe_no_pass(run: SandboxRun, *, has_tests: bool) -> str:
     messages = [test.report.message for test in run.tests if test.report and test.report.message]
     if not has_tests:
         return run.problem or "pytest collected no test"

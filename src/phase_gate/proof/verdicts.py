@@ -60,7 +60,6 @@ MEANINGS: Mapping[Verdict, Meaning] = {
 }
 
 Outcome = Literal["passes", "fails", "skipped", "unknown"]
-OldOutcome = Literal["", "passes", "fails", "skipped", "unknown"]
 
 #: What a test does when its expected values are altered. Only "still-passes" refutes it. "some-rows" (some rows pass)
 #: and "dead-assert" (an assert after a line that raises) are advice. "nothing": there is no value to alter.
@@ -90,8 +89,6 @@ class TargetProof(Value):
     worked_with: tuple[str, ...] = ()
     #: It passes without the change, which is allowed: it guards code that works already, or existed before.
     is_tolerated: bool = False
-    #: For an old test that passes with the change and without it: the outcome of its base version with the change.
-    old_version: OldOutcome = ""
     #: The result with altered expected values, advice about it, and the line of the check.
     altered: Shown = "nothing"
     advice: str = ""
@@ -115,7 +112,7 @@ class TargetProof(Value):
         return self.is_disproven or (required and (self.is_tolerated or self.has("open")))
 
 
-def say_broken(target: TargetProof) -> str:
+def describe_broken(target: TargetProof) -> str:
     """Describe a target that passed before RED."""
     files = name_first(target.worked_with)
     return f"passes on the files that the cycle began with ({files}): RED broke what worked; ask for what is missing"

@@ -12,6 +12,7 @@ from phase_gate.codec import from_json
 from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.inventory import join_id
 from phase_gate.gate.measured import Finding
+from phase_gate.gate.observations import Seen, merge_seen
 from phase_gate.gate.outcomes import FAILING, Bucket
 from phase_gate.gate.record import Document
 from phase_gate.recording.request import is_extended
@@ -24,7 +25,7 @@ from phase_gate.recording.run_settings import (
     take_testpaths,
 )
 from phase_gate.recording.tally import OutcomeHooks
-from phase_gate.recording.witness import Seen, Witness, merge_seen
+from phase_gate.recording.witness import Witness
 from phase_gate.runs.session_inventory import names_in_source
 from phase_gate.source import PASSES_ALREADY
 from phase_gate.storage.root import relative_id

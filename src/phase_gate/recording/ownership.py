@@ -9,6 +9,7 @@ import importlib
 import re
 import site
 import sys
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -122,15 +123,18 @@ class Ownership:
         is_inside = path.startswith(self._top) and not path.startswith(_OURS)
         return is_inside and not is_in_environment(path, self.root)
 
+    def may_be_inside(self, files: Iterable[object]) -> list[str]:
+        """Return the files that may be imported from the project: without most modules, and without the disk."""
+        spelled = self._spellings
+        named = [each for each in files if isinstance(each, str)]
+        return [each for each in named if not each.startswith(_INSTALLED) or each.startswith(spelled)]
+
     def inner_path(self, file: str) -> str:
         """Return the path from the root of a file that is imported from the project; empty for any other.
 
         A link to a target below the root counts as its target. A link to a target outside keeps its own path.
         """
-        is_spelled = file.startswith(self._spellings)
-        if not is_spelled and is_installed(file):
-            return ""  # most modules: no access to the disk
-        path = real_path(file)
+        is_spelled, path = file.startswith(self._spellings), real_path(file)
         if path.startswith(self._top):
             return self.shown(path) if self.is_projects(path) else ""
         if not is_spelled or is_installed(path) or is_in_environment(file, self.root):

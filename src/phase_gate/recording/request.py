@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from phase_gate.errors import PhaseGateError, UsageError
 from phase_gate.project import Project
 from phase_gate.recording.witness import Process
 from phase_gate.runs.hello import PHASE_VARIABLE, Hello
+from phase_gate.storage.paths import TaskPaths
 from phase_gate.storage.signal_file import SignalFile, read_signal_file
 from phase_gate.values import Value, replace
 
@@ -42,6 +44,8 @@ class Beginning(Value, kw_only=False):
     at: float
     process: Process
     run: str
+    #: None if there is an error in it, which is reported when the run is configured.
+    project: Project | None = None
     signal: SignalFile | None = None
 
 
@@ -51,19 +55,20 @@ _key: pytest.StashKey[Beginning] = pytest.StashKey()
 def beginning(config: pytest.Config) -> Beginning:
     """Return the beginning; recorded now if the plugin was loaded too late to do it before."""
     if _key not in config.stash:
-        config.stash[_key] = Beginning(time.time(), Process(), os.urandom(8).hex(), _signal(config))
+        found: list[Any] = []
+        with contextlib.suppress(PhaseGateError):
+            found.append(_look_for_project(config))
+            found.append(read_signal_file(TaskPaths(found[0].folder).signal_file))
+        config.stash[_key] = Beginning(time.time(), Process(), os.urandom(8).hex(), *found)
     return config.stash[_key]
-
-
-def _signal(config: pytest.Config) -> SignalFile | None:
-    try:
-        return read_signal_file(find_project(config).store("").signal_file)
-    except PhaseGateError:
-        return None  # reported when the run is configured
 
 
 def find_project(config: pytest.Config) -> Project:
     """Return the project that is given by the options, the environment and the current folder."""
+    return beginning(config).project or _look_for_project(config)
+
+
+def _look_for_project(config: pytest.Config) -> Project:
     # Before conftests are loaded, only a part of the command line is parsed; it includes these two.
     options = config.option if hasattr(config.option, "phase_task") else config.known_args_namespace
     return Project.find(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.gate.freeze import PROFILE
-from phase_gate.recording.ownership import real_path
+from phase_gate.recording.ownership import is_installed, real_path
 from phase_gate.storage.root import is_in_environment, relative_id
 
 #: Options that change the meaning of a test, and how each is typed.
@@ -82,7 +82,7 @@ def _plugins_in(config: pytest.Config, root: Path) -> Iterator[tuple[str, object
         file = getattr(plugin, "__file__", None)
         if not isinstance(file, str) or os.path.basename(file) == "conftest.py":
             continue
-        path = real_path(file)
+        path = "" if is_installed(file) else real_path(file)
         if path.startswith(top + os.sep) and not is_in_environment(path, top):
             yield name, plugin, path
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,7 +18,6 @@ from phase_gate.bound import time
 from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, PhaseGateError, as_fault
 from phase_gate.recording.document import make_document
-from phase_gate.recording.line_coverage import LineCoverage
 from phase_gate.recording.request import beginning, is_extended, void_option
 from phase_gate.recording.tally import OutcomeHooks
 from phase_gate.recording.witness import CHANNEL, Witness
@@ -26,6 +25,9 @@ from phase_gate.report.panel import WIDTH, Line, name_root, render_problem
 from phase_gate.runs.hello import hide_from_tests
 from phase_gate.runs.sessions import REPORT_FAULT, RecordedSession, Screen
 from phase_gate.visible import fit_encoding, show_line
+
+if TYPE_CHECKING:
+    from phase_gate.evidence.context import RunCoverage
 
 
 class SessionHooks:
@@ -113,7 +115,12 @@ class SessionHooks:
             exit_status=exit_status,
             duration=time.perf_counter() - self._started,
         )
-        coverage = LineCoverage(self._config, self.session.project.root, document.imported)
+
+        def coverage() -> RunCoverage:
+            from phase_gate.recording.line_coverage import LineCoverage
+
+            return LineCoverage(self._config, self.session.project.root, document.imported)
+
         self.session.end(document, screen_of(self._config), coverage)
         evaluation = self.session.evaluation()
         if evaluation is not None and is_extended(self._config):

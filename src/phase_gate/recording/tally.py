@@ -10,8 +10,9 @@ import pytest
 from phase_gate.codec import spell_out
 from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.measured import Finding
+from phase_gate.gate.observations import Seen
 from phase_gate.gate.outcomes import FAILING, Bucket
-from phase_gate.recording.witness import Seen, read_worker
+from phase_gate.recording.witness import read_worker
 
 
 class OutcomeHooks:

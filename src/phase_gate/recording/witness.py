@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator
 from json import dumps, loads
 from os import getpid  # bound at import: tests patch `os.getpid`, and some forget to undo it
 from pathlib import Path
@@ -19,13 +19,11 @@ from typing import Any
 import pytest
 
 from phase_gate.codec import from_json, to_json
-from phase_gate.gate.freeze import Parts, merge_parts
 from phase_gate.gate.measured import Finding
+from phase_gate.gate.observations import Seen, Wanted
 from phase_gate.recording.ownership import Ownership
-from phase_gate.runs.hello import Wanted
 from phase_gate.source import PASSES_ALREADY
 from phase_gate.storage.root import is_in_environment, relative_id
-from phase_gate.values import Value, field, fields
 
 #: The key in `workeroutput`, and in `workerinput`.
 CHANNEL = "phase_gate"
@@ -272,9 +270,8 @@ def found_modules(names: Iterable[str], root: str) -> dict[str, str]:
 
 def imported_files(ownership: Ownership) -> list[str]:
     """Return the files of the project that this process has imported, from the root."""
-    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    found = (ownership.inner_path(file) for file in files if isinstance(file, str))
-    return sorted({path for path in found if path})
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    return sorted({*map(ownership.inner_path, ownership.may_be_inside(files))} - {""})
 
 
 # --- the process that a session started in
@@ -289,52 +286,3 @@ class Process:
     def is_left(self) -> bool:
         """Return whether this is a forked child, which must not act for its parent."""
         return getpid() != self._pid
-
-
-# --- the observations of one process, as a value: the same on the controller and on the workers of xdist
-
-
-class Seen(Value):
-    """Keys are pytest's node ids; paths are relative to our root."""
-
-    deselected: tuple[str, ...] = ()
-    #: Paths of test files, by the part of a node id before the first `::`.
-    paths: Mapping[str, str] = field(default_factory=dict)
-    #: With --dist=loadgroup xdist appends the group of a test to its id.
-    groups: tuple[str, ...] = ()
-    #: Failed tests, so that a report that is changed on its way to the controller is detected.
-    failed: tuple[str, ...] = ()
-    #: Criteria that tests name in their marks, and the reasons of tests that are marked as already passing.
-    criteria: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    guarding: Mapping[str, str] = field(default_factory=dict)
-    #: Loaded modules, and imported files of the project, from the root.
-    modules: Mapping[str, str] = field(default_factory=dict)
-    imported: tuple[str, ...] = ()
-    #: Code of tests outside of their files.
-    parts: Parts = field(default_factory=Parts)
-    #: Findings that make outcomes doubtful.
-    doubts: tuple[Finding, ...] = ()
-    #: In a shard: the tests collected before any hook selected, and the deselected ones, by the function that did it.
-    collected: tuple[str, ...] = ()
-    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-
-def merge_seen(several: Iterable[Seen]) -> Seen:
-    """Return the union of the observations of several processes."""
-    several = tuple(several)
-    if len(several) == 1:
-        return several[0]
-    return Seen(**{name: _merge([getattr(each, name) for each in several]) for name in fields(Seen)})
-
-
-def _merge(values: list[Any]) -> Any:
-    first = values[0]
-    if isinstance(first, Parts):
-        return merge_parts(values)
-    if isinstance(first, tuple):
-        return tuple(dict.fromkeys(each for value in values for each in value))
-    merged: dict[str, Any] = {}
-    for value in values:
-        for name, each in value.items():
-            merged[name] = _merge([merged[name], each]) if name in merged and isinstance(each, tuple) else each
-    return merged

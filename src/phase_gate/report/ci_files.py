@@ -9,7 +9,7 @@ from typing import Any
 
 from phase_gate.gate.measured import place_of
 from phase_gate.gate.signals import SHOWN
-from phase_gate.gate.verdict import Evaluation, evaluation_to_json, show_next, show_verdict
+from phase_gate.gate.verdict import Evaluation, ask_gate_1_only, evaluation_to_json, show_next, show_verdict
 from phase_gate.report.markdown import render_markdown
 from phase_gate.values import Value
 from phase_gate.visible import show_line, show_rows, show_text
@@ -54,7 +54,7 @@ def is_github(environment: Mapping[str, str]) -> bool:
     return environment.get("GITHUB_ACTIONS") == "true"
 
 
-def tell_places(title: str, places: Iterable[Place], summary: str, environment: Mapping[str, str]) -> CiOutput:
+def annotate_places(title: str, places: Iterable[Place], summary: str, environment: Mapping[str, str]) -> CiOutput:
     """Write a summary where the environment asks for one; annotate as many places as a step has room for."""
     if not is_github(environment):
         return CiOutput()
@@ -72,8 +72,8 @@ def write_for_ci(
     """Write summary and outputs where the environment asks for them."""
     if not is_github(environment):
         return CiOutput()
-    document = evaluation_to_json(evaluation)
-    summary = render_markdown(document, asks_for_gate_1_only=meaning == "gate1")
+    document = evaluation_to_json(ask_gate_1_only(evaluation) if meaning == "gate1" else evaluation)
+    summary = render_markdown(document)
     words = {**verdict_words(document), "report-path": next(map(str, reports), "")}
     # A random delimiter: no value can end its own text.
     text = outputs(words, delimiter=f"phase-gate-{os.urandom(16).hex()}")

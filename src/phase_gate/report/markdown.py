@@ -70,17 +70,12 @@ def _grid(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str
 # --- one verdict
 
 
-def render_markdown(document: Mapping[str, Any], *, asks_for_gate_1_only: bool = False) -> str:
-    """Return the evaluation's JSON document as Markdown.
-
-    :param asks_for_gate_1_only: an open Gate 1 is all that this step needs.
-    """
+def render_markdown(document: Mapping[str, Any]) -> str:
+    """Return the evaluation's JSON document as Markdown."""
     counted = f"iteration {document['iteration']}" if document["iteration"] is not None else document["run_kind"]
     verdict = show_verdict(document["status"], document["reason"])
     step = (document["next_command"], document["next_hint"])
-    following = [_next_line(*step, status=document["status"], root=document["root"]), ""]
-    if asks_for_gate_1_only and document["gate_1"]["open"] and document["status"] == "waiting":
-        verdict, following = "Gate 1 is open: this step asks for no more", []
+    following = [_next_line(*step, status=document["status"], root=document["root"]), ""] if any(step) else []
     lines = [
         f"{REPORT_TITLE}{as_text(document['phase'])}, {counted}",
         "",

@@ -44,7 +44,7 @@ class Sampled(Value):
     outcomes: str
 
 
-def tell_tests(samples: Iterable[Sampled], load: Load) -> TestHistory:
+def build_test_history(samples: Iterable[Sampled], load: Load) -> TestHistory:
     """Return the tests that have something to tell, as the last complete runs saw them."""
     compared = [each for each in samples if load(each.outcomes) is not None and load(each.inventory) is not None]
     if not compared:

@@ -14,7 +14,6 @@ from phase_gate.gate.breaker import Status
 from phase_gate.gate.measured import BROKEN_MODULE, NAMED_BY_REASON, WEAKENED, Finding, describe_override
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.verdict import HINT_FIRST, PREMATURE, Evaluation, Gate1Result
-from phase_gate.report.text import describe_proof, table_lines, unmeasured_guards
 from phase_gate.values import Value, field
 from phase_gate.visible import count, show_line, wrap
 
@@ -105,7 +104,8 @@ def _next(evaluation: Evaluation, width: int, series: tuple[int, int]) -> list[L
     if total:
         return [_labeled("next", f"run {done + 1} of {total} starts by itself", _BOLD)]
     if not command and not hint:
-        return []
+        is_enough = evaluation.status == "waiting"  # for a step that needs only Gate 1
+        return [_labeled("next", "nothing: this step asks for Gate 1 only", _BOLD)] if is_enough else []
     whole = f"{'next':{_LABEL}}{evaluation.next_step}"
     if len(whole) <= width or not hint:
         return [Line(whole, _BOLD, hang=_WHOLE)]
@@ -130,7 +130,7 @@ def _both_gates(evaluation: Evaluation, series: tuple[int, int]) -> list[Line]:
     why += f" ({count(more, 'note')} with -v)" if more else ""
     lines = [
         _gate_row("Gate 1", "open" if is_open else "closed", why, _GREEN if is_open else _RED),
-        _gate_row("Gate 2", *_say_gate_2(evaluation), _GREEN if evaluation.can_exit else _BOLD),
+        _gate_row("Gate 2", *_describe_gate_2(evaluation), _GREEN if evaluation.can_exit else _BOLD),
     ]
     # Every verdict of the cycle shows what RED took away from older tests.
     for finding in weakened[:_FINDINGS_SHOWN]:
@@ -157,8 +157,9 @@ def _why_gate_1(evaluation: Evaluation) -> str:
         return evaluation.reason if is_broken else found or evaluation.reason
     # The reason is about the circuit, or about a person who is asked for.
     guards = [f"{guard.name}: {guard.detail}" for guard in gate.guards if not guard.passes]
+    tests = _name_first([each for each in evaluation.findings if each.slug in NAMED_BY_REASON])
     clauses = [f"{clause.text} is not met" for clause in gate.clauses if not clause.met]
-    return found or (*guards, *clauses, f"{gate.name} is not met")[0]
+    return found or next(filter(None, (*guards, tests, *clauses)), f"{gate.name} is not met")
 
 
 def _name_first_finding(evaluation: Evaluation) -> str:
@@ -167,14 +168,19 @@ def _name_first_finding(evaluation: Evaluation) -> str:
     if guard is None:
         return ""
     found = [each for each in evaluation.findings if each.tier == "hard" and each.belongs_to(guard.name)]
-    named = next((each for each in found if each.place), None)
+    return f"{named} [{guard.name}]" if (named := _name_first(found)) else ""
+
+
+def _name_first(findings: list[Finding]) -> str:
+    """Return the first finding with a place, and how many others there are; empty if there is none."""
+    named = next((each for each in findings if each.place), None)
     if named is None:
         return ""
-    others = len(found) - 1 + sum(each.more for each in found)
-    return f"{named.place} {named.detail}" + (f" (and {others} more)" if others else "") + f" [{guard.name}]"
+    others = len(findings) - 1 + sum(each.more for each in findings)
+    return f"{named.place} {named.detail}" + (f" (and {others} more)" if others else "")
 
 
-def _say_gate_2(evaluation: Evaluation) -> tuple[str, str]:
+def _describe_gate_2(evaluation: Evaluation) -> tuple[str, str]:
     """Return the answer and why."""
     gate = evaluation.gate_2
     said = f"{gate.reason} ({gate.by})" if gate.reason and gate.by else gate.reason or gate.by
@@ -221,6 +227,8 @@ def _name(gate: Gate1Result) -> str:
 
 
 def _guards(evaluation: Evaluation) -> Iterator[Line]:
+    from phase_gate.report.text import unmeasured_guards  # here, not above: only for -v
+
     guards, findings = evaluation.gate_1.guards, evaluation.findings
     passing = [guard for guard in guards if guard.passes]
     found = {name for finding in findings for name in (finding.slug, finding.guard)}
@@ -254,6 +262,8 @@ def _gate_line(gate: str, name: str, answer: str, *, is_open: bool) -> Line:
 
 
 def _findings(evaluation: Evaluation, width: int) -> Iterator[Line]:
+    from phase_gate.report.text import describe_proof, table_lines
+
     yield from (Line(row) for table in evaluation.tables for row in table_lines(table, width=width))
     rows = _advisory(evaluation)
     for each in rows[:_FINDINGS_SHOWN]:

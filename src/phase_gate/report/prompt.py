@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, get_args
 
-from phase_gate.gate.verdict import way_to, way_to_begin
+from phase_gate.gate.verdict import phase_command, start_command
 from phase_gate.visible import show_line, show_rows
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRICS
 from phase_gate.workflow.model import Phase, Workflow
@@ -108,7 +108,7 @@ def render_prompt(
         "phase": phase.name,
         "gate_1": phase.gate_1.name,
         "tests": _TESTS[phase.tests],
-        "command": way_to_begin(workflow, task) if phase is workflow.first else way_to(phase, task),
+        "command": start_command(workflow, task) if phase is workflow.first else phase_command(phase, task),
         "blocked": call_command("blocked", task),
         "test_wrong": call_command("test-wrong", task),
         "following": "the cycle ends" if phase.next == DONE else f"{phase.next or 'the phase of its record'} follows",

@@ -19,7 +19,7 @@ from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.gate.state_extensions import parts_of
 from phase_gate.gate.verdict import Evaluation, evaluation_to_json
 from phase_gate.project import Project
-from phase_gate.report.outcome_rows import COMPARED, Sampled, tell_tests
+from phase_gate.report.outcome_rows import COMPARED, Sampled, build_test_history
 from phase_gate.report.story import Happening, HappeningKind, LedgerCheck, PhaseStep, Run, Series, Story
 from phase_gate.storage.opening import read_event
 from phase_gate.storage.store import TaskStore, now
@@ -202,7 +202,7 @@ class StoryBuilder:
             runs_left_out=self._begun - len(runs),
             happenings=tuple(self._happenings),
             happenings_left_out=self._happened - len(self._happenings),
-            tests=tell_tests(self._samples, self._load),
+            tests=build_test_history(self._samples, self._load),
             criteria=None if state.aim.criteria is None else self._load(state.aim.criteria),
             trend=tuple(
                 Series(name=title, unit=unit, points=tuple(self._trend[name]), better=better)
@@ -267,7 +267,7 @@ _NOTES: dict[str, Callable[[Any], tuple[str, str | None, str | None]]] = {
     "fact-declared": lambda data: (f"declared {data['name']} = {data['value']}", data["reason"], data["by"]),
     "baseline-taken": lambda data: ("a baseline is recorded", None, None),
     "executor-reported": lambda data: (f"the executor reports {data['result']['status']}", None, data["by"]),
-    "verify-ran": lambda data: (_say_check(data["check"]), None, None),
+    "verify-ran": lambda data: (_describe_check(data["check"]), None, None),
     "attempt-failed": lambda data: (f"failed: {data['failure']['type']}", data["failure"]["error"], None),
     "committed": lambda data: (f"committed as {data['commit'][:10]}", None, None),
     "request-made": lambda data: (f"{data['id']} asks for a change ({data['type']})", data["title"], data["by"]),
@@ -333,6 +333,6 @@ def _with_reason(text: str, reason: str | None, by: str | None = None) -> str:
     return text + (f" ({by})" if by else "") + (f": {reason}" if reason else "")
 
 
-def _say_check(check: Mapping[str, Any]) -> str:
+def _describe_check(check: Mapping[str, Any]) -> str:
     code = "" if check["exit_code"] is None else f" with {check['exit_code']}"
     return f"the verify command {check['how']}{code}"

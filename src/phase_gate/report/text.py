@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from phase_gate.gate.measured import Section, Table
-from phase_gate.visible import count, keep_end, name_first, pad, show_rows, width_of
+from phase_gate.visible import count, name_first, pad, shorten_start, show_rows, width_of
 
 if TYPE_CHECKING:
     from phase_gate.gate.stuck import StuckReport, Tried
@@ -31,7 +31,7 @@ def table_lines(table: Table, *, width: int) -> Iterator[str]:
 
 def _fit(name: str, width: int) -> str:
     # The end of a path tells more than its beginning.
-    return pad(name if width_of(name) <= width else f"...{keep_end(name, width - 3)}", width)
+    return pad(name if width_of(name) <= width else f"...{shorten_start(name, width - 3)}", width)
 
 
 #: Guards that hold where nothing was measured -> the metric that is above 0 where something was.
@@ -107,7 +107,7 @@ def sparkline(values: Sequence[float], *, width: int = 60) -> str:
     return "".join(_BLOCKS[step] for step in steps)
 
 
-# --- where the work is stuck, as text or Markdown: one form for the breaker and for pipelines
+# --- where the work is stuck: one form for the breaker and for pipelines
 
 
 #: Runs and changed files that are listed.
@@ -116,17 +116,15 @@ _RUNS_SHOWN, _FILES_SHOWN = 10, 5
 
 def render_stuck(report: StuckReport) -> str:
     title = f"Stuck in {report.phase}: {report.reason}" if report.reason else report.phase
-    return render_sections(title, _sections(report), markdown=False)
+    return render_sections(title, _sections(report))
 
 
-def render_sections(title: str, sections: Iterable[tuple[str, Iterable[str]]], *, markdown: bool) -> str:
+def render_sections(title: str, sections: Iterable[tuple[str, Iterable[str]]]) -> str:
     """Return headings with rows."""
-    lines = [f"# {title}" if markdown else title, ""]
+    lines = [title]
     for heading, rows in sections:
-        lines += [f"## {heading}", ""] if markdown else [heading]
-        lines += [f"- {row}" if markdown else f"  {row}" for row in rows] or ["none" if markdown else "  none"]
-        lines.append("")
-    return show_rows(lines).rstrip("\n")
+        lines += ["", heading, *([f"  {row}" for row in rows] or ["  none"])]
+    return show_rows(lines)
 
 
 def _sections(report: StuckReport) -> Iterator[tuple[str, Iterable[str]]]:
@@ -221,11 +219,11 @@ def proof_section(proofs: Mapping[str, Mapping[str, Any]]) -> Section | None:
 
 def _target_row(target: Mapping[str, Any]) -> tuple[str, ...]:
     said = f"{target['verdict']}: {target['why']}" if target["why"] else str(target["verdict"])
-    emptied = say_emptied(target["notices"], was_tried=target["was_tried"])
+    emptied = describe_emptied(target["notices"], was_tried=target["was_tried"])
     return (target["id"], target["control"], target["treatment"], ALTERED[target["altered"]], emptied, said)
 
 
-def say_emptied(notices: Any, *, was_tried: bool) -> str:
+def describe_emptied(notices: Any, *, was_tried: bool) -> str:
     """Return how a target ended while functions were emptied."""
     return ("noticed" if notices else "not noticed") if was_tried else "not tried"
 

@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.errors import NotAllowedError, PhaseGateError
-from phase_gate.evidence.context import RunCoverage
 from phase_gate.gate.inventory import Inventory
+from phase_gate.gate.observations import Wanted
 from phase_gate.gate.order import refuse_baseline
 from phase_gate.gate.outcomes import FAILING, Bucket
 from phase_gate.gate.record import Document
 from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
 from phase_gate.report.panel import Line
-from phase_gate.runs.hello import Wanted, take_surroundings
+from phase_gate.runs.hello import take_surroundings
 from phase_gate.runs.session_inventory import take_inventory
 from phase_gate.runs.sessions import RecordedSession, Screen
 from phase_gate.stores.shared import again_if_moved
@@ -38,7 +38,7 @@ class BaselineSession(RecordedSession):
     def _refuse(self, state: State) -> None:
         refuse_baseline(state, Task(self.project, self._store, state).rules)
 
-    def end(self, document: Document, screen: Screen, coverage: RunCoverage | None) -> None:
+    def end(self, document: Document, screen: Screen, coverage: object) -> None:
         try:
             self._record(document)
         except PhaseGateError as error:
@@ -92,7 +92,7 @@ class KnownTests(RecordedSession):
         self.project, self._file = project, Path(file)
         self.wanted = Wanted(root=str(project.root))
 
-    def end(self, document: Document, screen: Screen, coverage: RunCoverage | None) -> None:
+    def end(self, document: Document, screen: Screen, coverage: object) -> None:
         if not document.outcomes:
             return
         project, outcomes = self.project, document.outcomes

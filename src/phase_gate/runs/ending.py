@@ -8,7 +8,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from phase_gate.evidence.gathering import prove, remember
 from phase_gate.gate.events import apply
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id
 from phase_gate.gate.judging import judgement_events
@@ -19,18 +18,17 @@ from phase_gate.gate.run_end import RunEnd, judge_run
 from phase_gate.gate.signals import ABSENT, Reading, strictest
 from phase_gate.gate.state import Event, Snapshot, State
 from phase_gate.project import who_am_i
-from phase_gate.storage import snapshots
+from phase_gate.storage import last_files
 from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
 from phase_gate.storage.store import now
-from phase_gate.storage.tree.commits import files_of_commit
-from phase_gate.storage.tree.git_command import try_git
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from phase_gate.gate.measured import Remembered
     from phase_gate.runs.recorder import Recorder
     from phase_gate.workflow.model import Phase
 
@@ -40,11 +38,9 @@ def write_end(run: Recorder, record: RunRecord, progress: Callable[[str], None])
     prover = _Prover(run, record, progress)
     signals, ended = _write_judged(run, record, prover)
     signals.clear(ended)
-    if ended.kind is Kind.COMPLETE and not ended.is_green:
-        snapshots.save_failed_run(run.store.folder, record.sources.files)
     if ended.kind not in (Kind.VOID, Kind.NESTED):
         sources = record.sources
-        snapshots.save_last_run(run.store.folder, sources.tree, {**sources.files, **sources.beside})
+        last_files.save_last_run(run.store.folder, sources.tree, {**sources.files, **sources.beside})
     run.close(has_ended=True)
     return ended
 
@@ -54,7 +50,7 @@ def _write_judged(run: Recorder, record: RunRecord, prover: _Prover) -> tuple[_G
     judged_on = run.opened.head
     signals = _GivenSignals(run, run.state)
     ended = _judge(run, run.state, record, signals, prover)
-    with run.store.transaction() as change:
+    with run.store.transaction(known=run.opened) as change:
         if change.opened.head != judged_on:
             # Another process wrote in between: evaluate again with the new state.
             run.refuse_lost(change.opened)
@@ -79,9 +75,16 @@ def _judge(run: Recorder, state: State, record: RunRecord, signals: _GivenSignal
         ended.evaluation,
         ended.case,
         remember_next=lambda: run.remember_next(state),
-        look=lambda phase: remember(Task(run.project, run.store, state), run.workflow, phase),
+        look=partial(_look, run, state),
     )
     return replace(ended, events=(*ended.events, *verdict))
+
+
+def _look(run: Recorder, state: State, phase: Phase) -> Remembered:
+    """Return the state of the project at the start of a phase of a pipeline."""
+    from phase_gate.evidence.gathering import remember
+
+    return remember(Task(run.project, run.store, state), run.workflow, phase)
 
 
 def _keep(run: Recorder, name: str, document: Any) -> str:
@@ -115,6 +118,8 @@ class _Prover:
             return None
         freeze = state.freeze.current
         if freeze not in self._made:
+            from phase_gate.evidence.gathering import prove
+
             self._made[freeze] = prove(
                 Task(run.project, run.store, replace(state, measurement=ended.case.state.measurement)),
                 phase,
@@ -138,11 +143,11 @@ class _GivenSignals:
         self._run = run
         self._file: SignalFile | None = read_signal_file(run.store.signal_file, spent=state.spent_signal)
         early = run.hello.signal
-        if self._file is not None and early is not None and early.is_unreadable:
+        if self._file is not None and early is not None and not early.identity:
             self._file = early  # perhaps a different file: keep it for the next run
         self._is_made_meanwhile = (
             self._file is not None
-            and not self._file.is_unreadable
+            and self._file.identity != ""
             and (early is None or self._file.identity != early.identity)
         )
 
@@ -243,6 +248,9 @@ def _load_withdrawn(objects: ObjectStore, name: str | None) -> Inventory | None:
 
 def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
     """Return path -> bare name -> body hash at HEAD; empty without git or without a commit."""
+    from phase_gate.storage.tree.commits import files_of_commit
+    from phase_gate.storage.tree.git_command import try_git
+
     paths = [path for path in inventory.files if not path.startswith("../")]
     committed = files_of_commit(root, "HEAD", tree_files)
     found: dict[str, Mapping[str, str]] = {}

@@ -7,21 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phase_gate.errors import PhaseGateError
-from phase_gate.evidence.context import RunCoverage
-from phase_gate.evidence.gathering import gather
 from phase_gate.gate.inventory import Inventory, merge_inventories
-from phase_gate.gate.measured import BEGINNING
+from phase_gate.gate.measured import BEGINNING, Measured, asked_for, measuring_providers, wanted_names
 from phase_gate.gate.record import Audit, Criteria, Document, Links, RunRecord, Sources, audit_selection
+from phase_gate.gate.state_extensions import parts_of_workflow
 from phase_gate.runs.hello import own_settings
 from phase_gate.runs.meaning import take_meaning
 from phase_gate.runs.session_inventory import doctests_in_source, names_in_source, take_inventory
-from phase_gate.storage import snapshots
+from phase_gate.storage import last_files
 from phase_gate.storage.tree.contents import changed_before, is_shown
 from phase_gate.storage.tree.fingerprint import Tree, add_beside, changed_sources
 from phase_gate.task import Task
 from phase_gate.values import replace
 
 if TYPE_CHECKING:
+    from phase_gate.evidence.context import RunCoverage
     from phase_gate.runs.recorder import Recorder
 
 
@@ -31,12 +31,12 @@ def make_record(
     *,
     is_output: Callable[[str], bool],
     show: Callable[[str], None],
-    coverage: RunCoverage | None,
+    coverage: Callable[[], RunCoverage] | None,
 ) -> RunRecord:
     """Return the session with all facts around it, now that it has ended.
 
     :param is_output: whether the run itself has written a file.
-    :param coverage: the line coverage of the run, measured by coverage.py.
+    :param coverage: returns the line coverage of the run, measured by coverage.py.
     """
     project, state, objects = run.project, run.refresh(), run.store.objects
     in_first_phase = run.phase.scope == "targets"
@@ -79,11 +79,23 @@ def make_record(
         meaning=meaning,
         altered_elsewhere=run.find_altered_elsewhere(inventory, tree, document, is_output),
         resolved={name: document.modules[name] for name in missing_modules(run) if name in document.modules},
-        evidence=gather(task, run.workflow, run.phase, show=show, coverage=coverage),
+        evidence=_gather(run, task, show, coverage),
         start_warnings=tuple(run.warnings),
         start_notes=tuple(run.notes),
     )
     return _compare_with_before(run, record, task) if in_first_phase else record
+
+
+def _gather(
+    run: Recorder, task: Task, show: Callable[[str], None], coverage: Callable[[], RunCoverage] | None
+) -> Measured:
+    """Measure all evidence other than the tests; in most runs there is none."""
+    wanted = wanted_names(run.workflow, run.phase) | asked_for(run.phase, run.project.configuration)
+    if not measuring_providers(wanted, run.project.configuration) and not any(parts_of_workflow(run.workflow)):
+        return Measured()
+    from phase_gate.evidence.gathering import gather
+
+    return gather(task, run.workflow, run.phase, show=show, coverage=coverage)
 
 
 def _audit(run: Recorder, document: Document, inventory: Inventory, expected: Inventory) -> Audit:
@@ -116,7 +128,7 @@ def _take_sources(run: Recorder, tree: Tree) -> Sources:
         files=tree.files,
         beside=tree.beside,
         changed=changed_sources(run.tree, tree),
-        changed_since=snapshots.changed_since_failed_run(run.store.folder, run.tree.files),
+        changed_since=last_files.changed_before_run(run.store.folder, {**run.tree.files, **run.tree.beside}),
         changed_since_green=_changed_since_green(run, run.tree),
     )
 
@@ -157,4 +169,4 @@ def _changed_since_green(run: Recorder, tree: Tree) -> tuple[str, ...]:
     streak = run.state.streak
     if not streak.count or streak.tree is None or streak.tree == tree.digest:
         return ()
-    return snapshots.changed_since_last_run(run.store.folder, streak.tree, {**tree.files, **tree.beside})
+    return last_files.changed_since_last_run(run.store.folder, streak.tree, {**tree.files, **tree.beside})

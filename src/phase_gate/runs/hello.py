@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING
 from phase_gate.errors import PhaseOrderError
 from phase_gate.gate.state_extensions import WORK
 from phase_gate.project import Project
-from phase_gate.report.panel import Line
-from phase_gate.report.report_files import REPORT_SUFFIXES, check_report
 from phase_gate.storage.root import is_in_environment, place_below, relative_id
 from phase_gate.storage.signal_file import SignalFile
 from phase_gate.values import Value, field
-from phase_gate.visible import count
 from phase_gate.workflow.model import Guard, Workflow
 from phase_gate.workflow.model_json import name_rules
 from phase_gate.workflow.settings import (
@@ -32,7 +29,6 @@ from phase_gate.workflow.settings import (
 
 if TYPE_CHECKING:
     from phase_gate.gate.state import State
-    from phase_gate.gate.verdict import Evaluation
 
 
 class Hello(Value):
@@ -66,27 +62,13 @@ class Hello(Value):
     pytest: str = ""
 
 
-class Wanted(Value):
-    """The facts that a witness records. Sent to the workers of xdist."""
-
-    root: str
-    #: Why tests fail, and which are marked as already passing.
-    reasons: bool = False
-    #: Code of tests outside of their files.
-    parts: bool = False
-    #: Criteria that marks may name.
-    criteria: tuple[str, ...] = ()
-    #: Modules whose location matters.
-    modules: tuple[str, ...] = ()
-    #: Only a part of the suite runs: record the tests collected before any hook selected, and which hook dropped which.
-    slices: bool = False
-
-
 def choose_reports(typed: Iterable[str], here: Path, project: Project) -> tuple[Path, ...]:
     """Return the reports that were typed, or else those of the project's file. Raises UsageError for an invalid one."""
     reports = tuple(here / name for name in typed) or tuple(
         place_below(project.root, name, setting="run.report") for name in project.configuration.run.report
     )
+    if reports:
+        from phase_gate.report.report_files import REPORT_SUFFIXES, check_report
     for path in reports:
         check_report(f"--phase-report={path.name}", path, REPORT_SUFFIXES)
     return reports
@@ -177,15 +159,3 @@ def refuse_outside_verify(state: State) -> None:
             f"{state.task} is a verify task: only its verify command runs tests in it",
             remedy=f"phase-gate verify run --task {state.task}",
         )
-
-
-def recorded_for(task: str, evaluation: Evaluation) -> list[Line]:
-    """Return the lines that replace the panel: the verification gate gives its verdict later."""
-    subject, metrics = evaluation.subject, evaluation.metrics
-    total = metrics.get("tests_total")
-    tests = f", {count(total, 'test')}" if isinstance(total, int) else ""
-    why = f": {subject.run_note}" if subject.run_note else ""
-    return [
-        Line(f"phase gate: recorded for task {task}", {"bold": True}, is_title=True),
-        Line(f"{subject.run_kind} run{tests}{why}"),
-    ]

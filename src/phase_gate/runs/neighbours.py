@@ -6,7 +6,7 @@ cycle does not release its frozen tests. Only the end of that cycle, or a waiver
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from phase_gate.errors import StateError
@@ -20,7 +20,6 @@ from phase_gate.project import Project
 from phase_gate.runs.meaning import AtStart, read_frozen, take_meaning
 from phase_gate.runs.session_inventory import take_inventory
 from phase_gate.storage.files import exists
-from phase_gate.storage.paths import DEFAULT_TASK, task_names
 from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import Tree
@@ -46,13 +45,14 @@ class Neighbour(Value):
     problem: str = ""
 
 
-def find_neighbours(project: Project, tree: Tree) -> Compare:
+def find_neighbours(project: Project, tree: Tree, names: Iterable[str]) -> Compare:
     """Find the tasks of the same root with an open freeze; return a function to compare with them after the run.
 
     Call it before any test can change a file.
+
+    :param names: the other tasks of the state folder.
     """
-    names = dict.fromkeys((DEFAULT_TASK, *task_names(project.state_folder)))
-    others = (replace(project, task=name) for name in names if name != project.task)
+    others = (replace(project, task=name) for name in names)
     neighbours = [found for other in others if (found := _look(project, other, tree)) is not None]
 
     def compare(

@@ -9,12 +9,10 @@ import contextlib
 import platform
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from phase_gate.bound import os, time
 from phase_gate.errors import StateError, StorageError
-from phase_gate.evidence.context import RunCoverage, say_nothing
-from phase_gate.evidence.gathering import remember, remember_next
 from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Finding
 from phase_gate.gate.measuring import GUARD, OFF
@@ -29,12 +27,16 @@ from phase_gate.runs.hello import Hello, choose_reports, refuse_outside_verify, 
 from phase_gate.runs.meaning import AtStart, read_frozen
 from phase_gate.storage.lock import RunLock, host_name
 from phase_gate.storage.opening import Opened
+from phase_gate.storage.paths import DEFAULT_TASK, task_names
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.model_json import workflow_to_json
+
+if TYPE_CHECKING:
+    from phase_gate.evidence.context import RunCoverage
 
 #: Set for the processes of tests: a pytest for the same task detects that it runs inside this run.
 RUN_VARIABLE = "PHASE_GATE_RUN"
@@ -226,14 +228,19 @@ class Recorder:
     def _look_around(self, state: State, phase: Phase) -> None:
         """Find tests frozen by other tasks of this state folder, if this one has not been through RED itself."""
         assert self.tree is not None, "it was taken"
-        if phase.tests == "passing" and "tests-unchanged" in phase.gate_1.guards and not state.freeze.red_exited:
+        if phase.tests != "passing" or "tests-unchanged" not in phase.gate_1.guards or state.freeze.red_exited:
+            return
+        others = {DEFAULT_TASK, *task_names(self.project.state_folder)} - {self.project.task}
+        if others:
             from phase_gate.runs.neighbours import find_neighbours
 
-            self.find_altered_elsewhere = find_neighbours(self.project, self.tree)
+            self.find_altered_elsewhere = find_neighbours(self.project, self.tree, sorted(others))
 
     def _remember(self, state: State, entry: Entry) -> None:
         if entry.how is How.STAY:
             return
+        from phase_gate.evidence.gathering import remember
+
         self.remembered = remember(
             Task(self.project, self.store, state),
             self.workflow,
@@ -246,6 +253,8 @@ class Recorder:
     def remember_next(self, state: State) -> Mapping[str, str]:
         """Return the references for the next phase: taken once, even if the run is evaluated twice."""
         if self._exit_memory is None:
+            from phase_gate.evidence.gathering import remember_next
+
             task = Task(self.project, self.store, state)
             if self.tree_left is not None:
                 task.tree = self.tree_left
@@ -326,9 +335,9 @@ class Recorder:
         document: Document,
         *,
         is_output: Callable[[str], bool],
-        show: Callable[[str], None] = say_nothing,
-        progress: Callable[[str], None] = say_nothing,
-        coverage: RunCoverage | None = None,
+        show: Callable[[str], None] = lambda text: None,
+        progress: Callable[[str], None] = lambda text: None,
+        coverage: Callable[[], RunCoverage] | None = None,
     ) -> RunEnd:
         """Evaluate the run with the document of its session, and write its end record.
 

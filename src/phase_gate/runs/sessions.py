@@ -10,26 +10,28 @@ from typing import TYPE_CHECKING, ClassVar
 
 from phase_gate import exit_codes
 from phase_gate.errors import PhaseGateError, StateError, as_fault
-from phase_gate.evidence.context import RunCoverage, say_nothing
-from phase_gate.gate.freshness import exit_status_for
+from phase_gate.gate.observations import Wanted
 from phase_gate.gate.order import named_phase
 from phase_gate.gate.outcomes import Kind
 from phase_gate.gate.record import Document
 from phase_gate.gate.run_end import RunEnd
-from phase_gate.gate.verdict import Evaluation
+from phase_gate.gate.verdict import Evaluation, ask_gate_1_only
 from phase_gate.project import Project
 from phase_gate.report.panel import WIDTH, Line, render_panel, render_problem
-from phase_gate.report.report_files import prepare_reports, write_reports
 from phase_gate.runs.evaluation_input import missing_modules
-from phase_gate.runs.hello import Hello, Wanted, recorded_for
+from phase_gate.runs.hello import Hello
 from phase_gate.runs.meaning import written_since
 from phase_gate.runs.recorder import Recorder
 from phase_gate.storage.lock import network_warning
+from phase_gate.storage.rollback_guard import is_ci
 from phase_gate.values import Value
+from phase_gate.visible import count
 
 if TYPE_CHECKING:
+    from phase_gate.evidence.context import RunCoverage
     from phase_gate.report.story import Story
-    from phase_gate.workflow.model import Phase, Workflow
+    from phase_gate.workflow.model import Phase, Tests, Workflow
+    from phase_gate.workflow.settings import ExitMeaning
 
 #: The remedy for an internal error.
 REPORT_FAULT = "please report this line; your test results above are complete"
@@ -45,8 +47,8 @@ class Screen(Value):
     verbosity: int = 0
     width: int = WIDTH
     #: Shows a line to a user who waits for a command; `progress`: only at a terminal.
-    show: Callable[[str], None] = say_nothing
-    progress: Callable[[str], None] = say_nothing
+    show: Callable[[str], None] = lambda text: None
+    progress: Callable[[str], None] = lambda text: None
 
 
 class RecordedSession:
@@ -78,7 +80,7 @@ class RecordedSession:
         :param began: when hooks of the project may begin to write files.
         """
 
-    def end(self, document: Document, screen: Screen, coverage: RunCoverage | None) -> None:
+    def end(self, document: Document, screen: Screen, coverage: Callable[[], RunCoverage] | None) -> None:
         raise NotImplementedError
 
     def panel(self, screen: Screen) -> list[Line]:
@@ -136,7 +138,10 @@ class TestRun(RecordedSession):
             self.problem = error
             run.phase = named_phase(run.workflow, hello.phase) or run.workflow.first
         run.take_criteria()
-        prepare_reports(run.report_files)
+        if run.report_files:
+            from phase_gate.report.report_files import prepare_reports
+
+            prepare_reports(run.report_files)
         self.header = f"phase gate: {run.phase.name}, task {project.task}, root {project.root}"
         self.wanted = Wanted(
             root=str(project.root),
@@ -155,7 +160,7 @@ class TestRun(RecordedSession):
         self.run.warnings += filter(None, (network_warning(self.run.store.folder),))
         self.run.begin()
 
-    def end(self, document: Document, screen: Screen, coverage: RunCoverage | None) -> None:
+    def end(self, document: Document, screen: Screen, coverage: Callable[[], RunCoverage] | None) -> None:
         self._ended = self.run.end(
             document,
             is_output=written_since(self.project.root, self._began),
@@ -163,10 +168,12 @@ class TestRun(RecordedSession):
             progress=screen.progress,
             coverage=coverage,
         )
-        if self._ended.evaluation is not None:
+        if self._ended.evaluation is not None and self.run.report_files:
             self._write_reports(self._ended.evaluation)
 
     def _write_reports(self, evaluation: Evaluation) -> None:
+        from phase_gate.report.report_files import write_reports
+
         try:
             write_reports(self.run.report_files, evaluation, self._story)
         except Exception as fault:
@@ -202,7 +209,10 @@ class TestRun(RecordedSession):
             why = "it ran inside another run of this task" if is_nested else "no test was meant to run"
             return render_problem(f"not counted: {why}", remedy="")
         if self._hello.verifies:
-            return recorded_for(self.project.task, evaluation)
+            return _recorded_for(self.project.task, evaluation)
+        is_told = self.project.configuration.run.ci != "off" and is_ci(self.project.environment)
+        if is_told and self._meaning == "gate1":
+            evaluation = ask_gate_1_only(evaluation)
         further, done = self.further_runs(), self._hello.confirming[0] + 1
         return render_panel(
             evaluation,
@@ -269,3 +279,49 @@ class TestRun(RecordedSession):
 
     def close(self) -> None:
         self.run.close()
+
+
+# --- the exit status of a run
+
+#: pytest's exit codes for failed tests, or for modules that could not be collected.
+_TESTS_FAILED, _INTERRUPTED = 1, 2
+
+
+def exit_status_for(
+    pytest_said: int,
+    *,
+    meaning: ExitMeaning,
+    tests: Tests,
+    is_open: bool,
+    is_trusted: bool = True,
+    has_collection_errors: bool = False,
+    is_halted: bool = False,
+) -> int:
+    """Return the exit status of the process.
+
+    :param is_open: the requested gate is open.
+    :param is_trusted: the run could be recorded.
+    :param is_halted: the circuit is open.
+    """
+    if meaning == "tests":
+        return pytest_said
+    only_red = pytest_said == _TESTS_FAILED or (pytest_said == _INTERRUPTED and has_collection_errors)
+    if pytest_said != 0 and not (tests == "failing" and only_red):
+        return pytest_said
+    if not is_trusted:
+        return exit_codes.NOT_TRUSTED
+    if is_halted:
+        return exit_codes.CIRCUIT_OPEN
+    return exit_codes.OPEN if is_open else exit_codes.GATE_CLOSED
+
+
+def _recorded_for(task: str, evaluation: Evaluation) -> list[Line]:
+    """Return the lines that replace the panel: the verification gate gives its verdict later."""
+    subject, metrics = evaluation.subject, evaluation.metrics
+    total = metrics.get("tests_total")
+    tests = f", {count(total, 'test')}" if isinstance(total, int) else ""
+    why = f": {subject.run_note}" if subject.run_note else ""
+    return [
+        Line(f"phase gate: recorded for task {task}", {"bold": True}, is_title=True),
+        Line(f"{subject.run_kind} run{tests}{why}"),
+    ]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from phase_gate.errors import ShardError
-from phase_gate.gate.freeze import merge_parts
+from phase_gate.gate.observations import merge_parts
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import Document
 from phase_gate.shards.records import Shard, Split

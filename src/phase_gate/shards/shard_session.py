@@ -10,16 +10,15 @@ import platform
 from collections.abc import Mapping
 
 from phase_gate.errors import StateError, UsageError
-from phase_gate.evidence.context import RunCoverage
-from phase_gate.gate.freshness import exit_status_for
+from phase_gate.gate.observations import Wanted
 from phase_gate.gate.order import named_phase
 from phase_gate.gate.record import Document
 from phase_gate.project import Project
 from phase_gate.report.panel import Line
-from phase_gate.runs.hello import Hello, Wanted, own_settings
+from phase_gate.runs.hello import Hello, own_settings
 from phase_gate.runs.meaning import support_files, written_since
 from phase_gate.runs.recorder import Recorder
-from phase_gate.runs.sessions import RecordedSession, Screen
+from phase_gate.runs.sessions import RecordedSession, Screen, exit_status_for
 from phase_gate.shards.records import FOLDER, Shard, Split, collection_digest, write_shard
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import Tree, changed_sources
@@ -92,7 +91,7 @@ class ShardSession(RecordedSession):
         )
         self._write(self._shard)
 
-    def end(self, document: Document, screen: Screen, coverage: RunCoverage | None) -> None:
+    def end(self, document: Document, screen: Screen, coverage: object) -> None:
         assert self._shard is not None, "it has begun"
         assert self._before is not None, "it has begun"
         after = self.project.take_tree(new_data=False)

@@ -77,7 +77,7 @@ def _why_left_out(name: str, node: FunctionNode, *, is_protocol: bool) -> str:
         return "it has no body of its own"
     if _is_asked_by_python(name):
         return "Python itself calls it"
-    if all(_says_nothing(each) for each in node.body):
+    if all(_is_no_op(each) for each in node.body):
         return "it is empty already"
     return ""
 
@@ -90,7 +90,7 @@ def _is_asked_by_python(name: str) -> bool:
     return name.rpartition(".")[2] in _ASKED_BY_PYTHON
 
 
-def _says_nothing(node: ast.stmt) -> bool:
+def _is_no_op(node: ast.stmt) -> bool:
     if isinstance(node, ast.Pass):
         return True
     if isinstance(node, ast.Raise):

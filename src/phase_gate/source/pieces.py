@@ -6,12 +6,11 @@ Pure: syntax trees in, hashes and lines out.
 from __future__ import annotations
 
 import ast
-import hashlib
 import posixpath
 from collections.abc import Collection, Iterable, Iterator
 
-from phase_gate.source.body_hash import HASH_LENGTH, hash_body
-from phase_gate.source.syntax_names import FunctionNode
+from phase_gate.source.body_hash import hash_alternatives
+from phase_gate.source.syntax_names import Definition, FunctionNode, blocks, bound_names, flat
 
 #: Methods that pytest and unittest call by their names, before and after each test.
 SETUPS = frozenset(
@@ -44,8 +43,8 @@ def hash_piece(tree: ast.Module, name: str) -> str:
     if not any(is_last for _, is_last in found):
         return ""
     # Another binding of the name, or of a class around it, may replace it, and it is unknown which one counts.
-    hashes = [hash_body(node, _tests_in(node)) for node, _ in found]
-    return hashes[0] if len(hashes) == 1 else hashlib.sha256(" ".join(hashes).encode()).hexdigest()[:HASH_LENGTH]
+    nodes = [node for node, _ in found]
+    return hash_alternatives(nodes, frozenset[int]().union(*map(_tests_in, nodes)))
 
 
 def lines_of(tree: ast.Module, name: str) -> list[range]:
@@ -78,20 +77,7 @@ def _tests_in(node: ast.stmt) -> frozenset[int]:
 
 def _binding(scope: list[ast.stmt], name: str) -> Iterator[ast.stmt]:
     """Yield the statements of a scope that bind the name, also below conditions; not those inside functions."""
-    for node in scope:
-        if isinstance(node, FunctionNode | ast.ClassDef):
-            if node.name == name:
-                yield node
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            if any((alias.asname or alias.name.partition(".")[0]) == name for alias in node.names):
-                yield node
-        elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names = (each for target in targets for each in ast.walk(target))
-            if any(isinstance(each, ast.Name) and each.id == name for each in names):
-                yield node
-        else:
-            for block in ("body", "orelse", "finalbody"):
-                yield from _binding(getattr(node, block, []), name)
-            for handler in getattr(node, "handlers", []):
-                yield from _binding(handler.body, name)
+    for node in flat(scope):
+        is_block = not isinstance(node, Definition) and any(blocks(node))
+        if not is_block and name in bound_names(node):
+            yield node

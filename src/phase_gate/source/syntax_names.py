@@ -43,14 +43,39 @@ def blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
                 yield block
 
 
+#: The branches that lead to a statement: (statement, branch), outermost first.
+Branches = tuple[tuple[int, int], ...]
+
+
 def flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the statements of a module or class, with those under an `if`, `try` or `with`; not those of functions."""
-    pending = body[::-1]  # without recursion: a chain of `elif` may have 5,000 links
-    while pending:
-        statement = pending.pop()
-        yield statement
-        if not isinstance(statement, Definition):
-            pending += reversed([inner for block in blocks(statement) for inner in block])
+    return (statement for statement, _ in flat_with_branches(body))
+
+
+def flat_with_branches(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, Branches]]:
+    """Yield the same statements with the branches that lead to them. Those that always run have the same branches."""
+    pending: list[tuple[ast.stmt, Branches]] = [(statement, ()) for statement in reversed(body)]
+    while pending:  # without recursion: a chain of `elif` may have 5,000 links
+        statement, path = pending.pop()
+        yield statement, path
+        if isinstance(statement, Definition):
+            continue
+        for block, branch in reversed([*_branches(statement)]):
+            inside = path if branch is None else (*path, (id(statement), branch))
+            pending += [(inner, inside) for inner in reversed(block)]
+
+
+def _branches(statement: ast.stmt) -> Iterator[tuple[list[ast.stmt], int | None]]:
+    """Yield the blocks of a statement, each with the number of its branch; None if it always runs."""
+    is_sure = isinstance(statement, ast.With | ast.AsyncWith)
+    # After the body of a `try` or a loop comes its `else`. That of an `if` comes instead.
+    orelse = 1 if isinstance(statement, ast.If) else 0
+    yield getattr(statement, "body", []), None if is_sure else 0
+    if isinstance(statement, ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TryStar):
+        yield statement.orelse, orelse
+    for number, part in enumerate((*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())), 1):
+        yield part.body, number
+    yield getattr(statement, "finalbody", []), None
 
 
 def named_functions(

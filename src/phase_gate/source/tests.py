@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 import fnmatch
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from phase_gate.source.body_hash import hash_alternatives
-from phase_gate.source.syntax_names import FunctionNode, last_name
+from phase_gate.source.syntax_names import Branches, FunctionNode, flat_with_branches, last_name
 from phase_gate.values import Value
 
 #: What makes a function with a test's name something else.
@@ -56,13 +56,10 @@ def _as_tree(source: str | bytes | ast.Module) -> ast.Module:
 
 # --- which functions are tests
 
-#: The branches that lead to a statement: (statement, branch), outermost first.
-_Path = tuple[tuple[int, int], ...]
-
 
 class _Binding(Value, kw_only=False):
     node: FunctionNode | ast.ClassDef | None  # None: the name is taken away again
-    path: _Path
+    path: Branches
 
 
 class _Scope:
@@ -72,7 +69,7 @@ class _Scope:
         self.outer = outer
         self.bindings: dict[str, list[_Binding]] = {}
         self.flag: bool | None = None  # `__test__`
-        for statement, path in _flatten(body):
+        for statement, path in flat_with_branches(body):
             if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 self._bind(statement.name, statement, path)
             elif isinstance(statement, ast.Delete):
@@ -83,10 +80,10 @@ class _Scope:
                 for target in statement.targets:
                     self._assign(target, statement.value.value, path)
 
-    def _bind(self, name: str, node: FunctionNode | ast.ClassDef | None, path: _Path) -> None:
+    def _bind(self, name: str, node: FunctionNode | ast.ClassDef | None, path: Branches) -> None:
         self.bindings.setdefault(name, []).append(_Binding(node, path))
 
-    def _assign(self, target: ast.expr, value: object, path: _Path) -> None:
+    def _assign(self, target: ast.expr, value: object, path: Branches) -> None:
         match target:
             case ast.Name(id="__test__"):
                 self.flag = bool(value)
@@ -194,35 +191,6 @@ class _Finder:
         return any(
             last_name(base).endswith("TestCase") and self._resolve(base, node, outer) is None for base in node.bases
         )
-
-
-def _flatten(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, _Path]]:
-    """Yield statements and those inside `if`, `try`, `with`, `match` and loops, in order; not those of functions."""
-    pending: list[tuple[ast.stmt, _Path]] = [(statement, ()) for statement in reversed(body)]
-    while pending:
-        statement, path = pending.pop()
-        yield statement, path
-        blocks: list[tuple[list[ast.stmt], _Path]]
-        match statement:
-            case ast.If(body=yes, orelse=no):
-                blocks = [(yes, _step(path, statement, 0)), (no, _step(path, statement, 1))]
-            case ast.Try() | ast.TryStar():
-                blocks = [(statement.body + statement.orelse, _step(path, statement, 0))]
-                blocks += [(one.body, _step(path, statement, n)) for n, one in enumerate(statement.handlers, 1)]
-                blocks += [(statement.finalbody, path)]
-            case ast.Match(cases=cases):
-                blocks = [(case.body, _step(path, statement, number)) for number, case in enumerate(cases)]
-            case ast.With() | ast.AsyncWith():
-                blocks = [(statement.body, path)]
-            case ast.For() | ast.AsyncFor() | ast.While():
-                blocks = [(statement.body + statement.orelse, _step(path, statement, 0))]
-            case _:
-                continue
-        pending += [(inner, inside) for block, inside in reversed(blocks) for inner in reversed(block)]
-
-
-def _step(path: _Path, statement: ast.stmt, branch: int) -> _Path:
-    return (*path, (id(statement), branch))
 
 
 def _in_force(bindings: list[_Binding]) -> list[_Binding]:

@@ -17,15 +17,15 @@ from phase_gate.errors import StorageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import BinaryIO
 
     from phase_gate.storage.lock import KernelLock
 
 #: Windows refuses to replace a file that a scanner or reader has open (access denied, sharing, lock violation).
 _SHARING_ERRORS = frozenset({5, 32, 33})
-#: 50 ms, doubled each time, about 1.5 s in total: scanners close a file within that time.
-_REPLACE_RETRIES = 5
+#: Seconds before each retry, about 1.5 in total: scanners close a file within that time.
+_REPLACE_PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
@@ -74,18 +74,14 @@ class FileSystem:
         os.close(descriptor)
 
     def replace(self, source: Path, target: Path) -> None:
-        delay = 0.05
-        for _ in range(_REPLACE_RETRIES):
+        for pause in (*_REPLACE_PAUSES, None):
             try:
                 os.replace(source, target)
-            except OSError as error:
-                if getattr(error, "winerror", None) not in _SHARING_ERRORS:
-                    raise
-                time.sleep(delay)
-                delay *= 2
-            else:
                 return
-        os.replace(source, target)
+            except OSError as error:
+                if pause is None or getattr(error, "winerror", None) not in _SHARING_ERRORS:
+                    raise
+                time.sleep(pause)
 
     def fsync_folder(self, folder: Path) -> None:
         if os.name == "nt":
@@ -113,29 +109,34 @@ class FileSystem:
 REAL = FileSystem()
 
 
-def exists(path: Path, files: FileSystem = REAL) -> bool:
-    """Return whether a path exists. Raises StorageError if that can't be determined."""
+@contextlib.contextmanager
+def refusing(path: Path) -> Iterator[None]:
+    """Raise StorageError, with the file, the cause and a remedy, for an error of the operating system."""
     try:
-        files.stat(path)
-    except FileNotFoundError:
-        return False
+        yield
     except OSError as error:
         raise refuse(path, error) from error
-    return True
+
+
+def exists(path: Path, files: FileSystem = REAL) -> bool:
+    """Return whether a path exists. Raises StorageError if that can't be determined."""
+    with refusing(path), contextlib.suppress(FileNotFoundError):
+        files.stat(path)
+        return True
+    return False
 
 
 def open_file(path: Path, files: FileSystem = REAL) -> BinaryIO | None:
     """Open a file for reading; None if it is missing. Raises StorageError for a link, a folder or a pipe."""
-    try:
-        descriptor = files.open(path, os.O_RDONLY | _NO_WAIT)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise refuse(path, error) from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise refuse(path, OSError(errno.EINVAL, "not a regular file"))
-    return files.stream(descriptor)
+    with refusing(path):
+        try:
+            descriptor = files.open(path, os.O_RDONLY | _NO_WAIT)
+        except FileNotFoundError:
+            return None
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OSError(errno.EINVAL, "not a regular file")
+        return files.stream(descriptor)
 
 
 def read_bytes(path: Path, files: FileSystem = REAL, *, offset: int = 0, limit: int = -1) -> bytes | None:
@@ -143,12 +144,9 @@ def read_bytes(path: Path, files: FileSystem = REAL, *, offset: int = 0, limit: 
     stream = open_file(path, files)
     if stream is None:
         return None
-    with stream:
-        try:
-            stream.seek(offset)
-            return stream.read(limit)
-        except OSError as error:
-            raise refuse(path, error) from error
+    with refusing(path), stream:
+        stream.seek(offset)
+        return stream.read(limit)
 
 
 def refuse(path: Path, error: OSError) -> StorageError:
@@ -177,123 +175,99 @@ def refuse(path: Path, error: OSError) -> StorageError:
 def write_atomically(files: FileSystem, path: Path, data: bytes, *, durable: bool = True) -> None:
     """Replace a file's content. Readers, and a crash, see either the old or the new content."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        descriptor = files.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    with refusing(path):
         try:
-            _write_all(files, descriptor, data)
-            if durable:
-                files.fsync(descriptor)
-        finally:
-            files.close(descriptor)
-        if _is_link(files, path):
-            raise OSError(errno.ELOOP, "symbolic link")
-        files.replace(temporary, path)
+            with _opened(files, temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as descriptor:
+                _write_all(files, descriptor, data)
+                if durable:
+                    files.fsync(descriptor)
+            if stat.S_ISLNK(_mode(files, path)):
+                raise OSError(errno.ELOOP, "symbolic link")
+            files.replace(temporary, path)
+        except OSError:
+            remove_file(temporary, files)
+            raise
         if durable:
             files.fsync_folder(path.parent)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            files.unlink(temporary)
-        raise refuse(path, error) from error
 
 
 def append_durably(files: FileSystem, path: Path, data: bytes) -> None:
     """Append to a file, or leave it unchanged if that fails."""
-    try:
-        descriptor = files.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    with refusing(path), _opened(files, path, os.O_WRONLY | os.O_CREAT | os.O_APPEND) as descriptor:
+        before = os.fstat(descriptor).st_size
+        if not before:
+            # Before the data, because nothing may fail after it is written. An existing empty file counts, too: the
+            # process that made it may have died at this point.
+            files.fsync_folder(path.parent)
         try:
-            before = os.fstat(descriptor).st_size
-            if not before:
-                # Before the data, because nothing may fail after it is written. An existing empty file counts, too: the
-                # process that made it may have died at this point.
-                files.fsync_folder(path.parent)
-            try:
-                _write_all(files, descriptor, data)
-                files.fsync(descriptor)
-            except OSError:
-                # Data that was not acknowledged must not show up later. If this fails, too, opening cuts it off.
-                with contextlib.suppress(OSError):
-                    files.truncate(descriptor, before)
-                raise
-        finally:
-            files.close(descriptor)
-    except OSError as error:
-        raise refuse(path, error) from error
+            _write_all(files, descriptor, data)
+            files.fsync(descriptor)
+        except OSError:
+            # Data that was not acknowledged must not show up later. If this fails, too, opening cuts it off.
+            with contextlib.suppress(OSError):
+                files.truncate(descriptor, before)
+            raise
 
 
 def cut_off(files: FileSystem, path: Path, size: int) -> None:
     """Shorten a file to its first `size` bytes."""
-    try:
-        descriptor = files.open(path, os.O_WRONLY)
-        try:
-            files.truncate(descriptor, size)
-            files.fsync(descriptor)
-        finally:
-            files.close(descriptor)
-    except OSError as error:
-        raise refuse(path, error) from error
+    with refusing(path), _opened(files, path, os.O_WRONLY) as descriptor:
+        files.truncate(descriptor, size)
+        files.fsync(descriptor)
 
 
 def make_folder(files: FileSystem, folder: Path) -> None:
     """Make a folder and its parents, and sync them, so that they survive a power failure."""
-    try:
+    with refusing(folder):
         missing: list[Path] = []
         for level in (folder, *folder.parents):
-            if _is_folder(files, level):
+            if stat.S_ISDIR(_mode(files, level, follow=True)):
                 break
             missing.append(level)
         for level in reversed(missing):
             try:
                 files.make_folder(level)
             except FileExistsError:
-                if not _is_folder(files, level):  # otherwise another process has made it
+                if not stat.S_ISDIR(_mode(files, level, follow=True)):  # otherwise another process has made it
                     raise
         sync_folders(files, [level.parent for level in missing])
-    except OSError as error:
-        raise refuse(folder, error) from error
-
-
-def sync_folder(files: FileSystem, folder: Path) -> None:
-    """Make the entries of a folder durable."""
-    try:
-        files.fsync_folder(folder)
-    except OSError as error:
-        raise refuse(folder, error) from error
 
 
 def set_aside(files: FileSystem, path: Path, name: Path) -> None:
     """Rename a file, durably."""
-    try:
+    with refusing(path):
         files.replace(path, name)
         files.fsync_folder(path.parent)
-    except OSError as error:
-        raise refuse(path, error) from error
 
 
 def sync_folders(files: FileSystem, folders: Iterable[Path]) -> None:
     """Make the entries of these folders durable. A folder that is writable but not readable can't be synced."""
     for folder in folders:
-        with contextlib.suppress(PermissionError):
+        with refusing(folder), contextlib.suppress(PermissionError):
             files.fsync_folder(folder)
-
-
-def _is_link(files: FileSystem, path: Path) -> bool:
-    try:
-        return stat.S_ISLNK(files.stat(path).st_mode)
-    except FileNotFoundError:
-        return False
-
-
-def _is_folder(files: FileSystem, path: Path) -> bool:
-    try:
-        return stat.S_ISDIR(files.stat(path, follow=True).st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
 
 
 def remove_file(path: Path, files: FileSystem = REAL) -> None:
     """Remove a file that is no longer needed. Failures are ignored."""
     with contextlib.suppress(OSError):
         files.unlink(path)
+
+
+@contextlib.contextmanager
+def _opened(files: FileSystem, path: Path, flags: int) -> Iterator[int]:
+    descriptor = files.open(path, flags)
+    try:
+        yield descriptor
+    finally:
+        files.close(descriptor)
+
+
+def _mode(files: FileSystem, path: Path, *, follow: bool = False) -> int:
+    """Return the type and permissions of a path; 0 if it is missing."""
+    try:
+        return files.stat(path, follow=follow).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
 
 
 def _write_all(files: FileSystem, descriptor: int, data: bytes) -> None:

@@ -15,10 +15,6 @@ from phase_gate.gate.state import Event
 from phase_gate.hashing import sha256
 from phase_gate.values import Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 #: The value of `prev` in the first line.
 GENESIS = "0" * 64
 
@@ -55,17 +51,6 @@ def _digest_of(data: bytes, key: bytes | None) -> str:
     import hmac  # here: most ledgers have no key
 
     return hmac.new(key, data, "sha256").hexdigest()
-
-
-def _is_same(written: object, expected: str, key: bytes | None) -> bool:
-    """Return whether a hash is the expected one. With a key, the comparison takes constant time."""
-    if not (isinstance(written, str) and written.isascii()):
-        raise TypeError("a hash must be text")
-    if key is None:
-        return written == expected
-    import hmac
-
-    return hmac.compare_digest(written, expected)
 
 
 def encode_transaction(
@@ -117,16 +102,15 @@ def _is_vouched_for(raw: bytes, document: object, written: str, key: bytes | Non
     # Lines are written in canonical form, so removing the hash gives the bytes that were hashed. Encoding the document
     # again would double the time, and is only done for lines that another program has reformatted.
     member = f'"hash":"{written}",'.encode()
-    if raw.count(member) == 1 and _is_same(written, _digest_of(raw.replace(member, b""), key), key):
+    if raw.count(member) == 1 and written == _digest_of(raw.replace(member, b""), key):
         return True
-    return _is_same(written, digest(document, key), key)
+    return written == digest(document, key)
 
 
 def read_chain(
     rows: Iterable[bytes],
     *,
     key: bytes | None = None,
-    settled: int | None = None,
     after: tuple[int, str] = (0, GENESIS),
     name: str = "ledger.jsonl",
 ) -> Iterator[Line]:
@@ -135,10 +119,9 @@ def read_chain(
     An interrupted write may have left garbage at the end, even with line breaks. It is not yielded; the caller notices
     that the file is longer than the last line's `end`.
 
-    :param settled: how many lines are known to be complete; None: all, if there is more than one transaction.
     :param after: the number and the hash of the preceding line.
     """
-    (seq, prev), start, ends = after, 0, 0
+    (seq, prev), start = after, 0
     rows = iter(rows)
     for number, raw in enumerate(rows, start=1):
         if not raw.endswith(b"\n"):
@@ -146,26 +129,15 @@ def read_chain(
         try:
             line = parse_line(raw[:-1], start=start, key=key)
         except ValueError as error:
-            if settled is None:
-                may_be_torn = ends + sum(_ends_transaction(row, key) for row in rows) < 2
-            else:
-                may_be_torn = seq >= settled
-            if may_be_torn and not _is_written(raw):
-                return
-            raise _broken(name, number, str(error)) from error
+            if any(map(_is_written, (raw, *rows))):
+                raise _broken(name, number, str(error)) from error
+            return
         if line.seq != seq + 1:
             raise _broken(name, number, f"it is number {line.seq} instead of {seq + 1}")
         if line.prev != prev:
             raise _broken(name, number, "its prev is not the hash of the line before it")
         yield line
-        prev, seq, start, ends = line.hash, line.seq, line.end, ends + (not line.more)
-
-
-def _ends_transaction(raw: bytes, key: bytes | None) -> bool:
-    try:
-        return not parse_line(raw.removesuffix(b"\n"), key=key).more
-    except ValueError:
-        return False
+        prev, seq, start = line.hash, line.seq, line.end
 
 
 def _is_written(raw: bytes) -> bool:

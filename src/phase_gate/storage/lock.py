@@ -19,18 +19,10 @@ from phase_gate.storage import cache
 from phase_gate.storage.files import REAL, FileSystem, refuse, remove_file
 from phase_gate.workflow.settings import DEFAULT_LOCK_TIMEOUT
 
-#: How often a waiting process tries: (until, interval) in seconds. First rarely, because 50 processes that try every
-#: 5 ms would leave no processor time for the holder; then more and more often, so that the longest waiter is next.
-_PATIENCE = ((0.05, 0.005), (1.0, 0.06), (3.0, 0.03), (float("inf"), 0.015))
-#: A process that had to wait pauses this long before it takes a lock again. Without the pause it would always win
-#: against processes that poll, because they are asleep when the lock becomes free.
-_GIVES_WAY = 0.03
-_CROWDED_FOR = 1.0
+#: Seconds between two tries of a waiting process: 50 of them leave the holder enough processor time.
+_TRIES_EVERY = 0.02
 #: Errors of file systems without locks.
 _NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
-
-#: When this process last found a lock held by another process.
-_waited = [float("-inf")]
 
 
 class LockedError(BlockingIOError):
@@ -70,19 +62,15 @@ def hold_lock(
 
 
 def _wait_for(lock: KernelLock, timeout: float, files: FileSystem) -> None:
-    began = time.monotonic()
-    if began - _waited[0] < _CROWDED_FOR:
-        time.sleep(_GIVES_WAY)
+    end = time.monotonic() + timeout
     while True:
         try:
-            files.acquire(lock)
-            return
+            return files.acquire(lock)
         except LockedError:
-            _waited[0] = time.monotonic()
-        waited = _waited[0] - began
-        if waited >= timeout:
-            raise LockedError
-        time.sleep(min(timeout - waited, next(each for until, each in _PATIENCE if waited < until)))
+            left = end - time.monotonic()
+            if left <= 0:
+                raise
+            time.sleep(min(left, _TRIES_EVERY))
 
 
 def holder_file(path: Path) -> Path:
@@ -240,7 +228,7 @@ else:
 #: File systems on which `flock` may be local, ignored, or block forever.
 NETWORK_TYPES = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.sshfs", "glusterfs"})
 
-_MOUNT_TABLE = Path("/proc/self/mountinfo")
+_MOUNT_TABLE = Path("/proc/self/mounts")
 
 
 def network_warning(folder: Path, table: Path = _MOUNT_TABLE) -> str:
@@ -257,15 +245,11 @@ def filesystem_type(folder: Path, table: Path = _MOUNT_TABLE) -> str:
         rows = table.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return ""
-    path = os.path.realpath(folder)
-    best, kind = "", ""
-    for row in rows:
-        fields, _, rest = row.partition(" - ")
-        words = fields.split()
-        if len(words) < 5 or not rest:
-            continue
-        mount = words[4].replace("\\040", " ")
+    path = os.path.join(os.path.realpath(folder), "")
+    best = kind = ""
+    for _, mount, its_kind, *_ in (words for row in rows if len(words := row.split(" ")) > 2):
+        place = os.path.join(mount.replace("\\040", " "), "")
         # The last of equally long ones wins, because it is mounted over the others.
-        if (path == mount or path.startswith(mount.rstrip("/") + "/")) and len(mount) >= len(best):
-            best, kind = mount, rest.split()[0]
+        if path.startswith(place) and len(place) >= len(best):
+            best, kind = place, its_kind
     return kind

@@ -22,7 +22,7 @@ from phase_gate.storage.files import (
     read_bytes,
     remove_file,
     set_aside,
-    sync_folder,
+    sync_folders,
     write_atomically,
 )
 from phase_gate.storage.ledger import REPAIR
@@ -67,7 +67,7 @@ class ObjectStore:
             write_atomically(self._files, path, zlib.compress(data, _LEVEL))
         elif not self._is_synced:
             # Its writer may have died before syncing the folder. Once per process is enough.
-            sync_folder(self._files, self._folder)
+            sync_folders(self._files, [self._folder])
         self._is_synced = True
         self.kept.add(name)
         return name
@@ -145,7 +145,7 @@ class ObjectStore:
         document = self.load(name)
         return frozen_from_json(document, self.load_inventory(document["inventory"]))
 
-    def keep_inventory(self, inventory: Inventory) -> str:
+    def store_inventory(self, inventory: Inventory) -> str:
         """Store an inventory and return its digest. An inventory equal to a loaded one is not encoded again."""
         for name, known in self._inventories.items():
             # Mostly they share their parts, so that comparing only compares identities.

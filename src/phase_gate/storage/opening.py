@@ -6,6 +6,7 @@ Only reads. The checkpoint just saves time: in any doubt, all lines are replayed
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from json import loads
 
 from phase_gate.errors import (
@@ -18,7 +19,7 @@ from phase_gate.errors import (
 )
 from phase_gate.gate.state import NEW_STATE, SCHEMA, Event, State, show_state, state_from_json
 from phase_gate.storage import cache
-from phase_gate.storage.files import FileSystem, exists, open_file, read_bytes, refuse
+from phase_gate.storage.files import FileSystem, exists, open_file, read_bytes, refusing
 from phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
 from phase_gate.storage.paths import TaskPaths
 from phase_gate.storage.rollback_guard import LastSeen, RollbackGuard, refuse_foreign, refuse_other_line
@@ -101,10 +102,8 @@ class Opener:
         return not opened.exists and not opened.stat and not exists(self._paths.state_file, self._files)
 
     def ledger_stat(self) -> dict[str, int]:
-        try:
+        with refusing(self._paths.ledger_file):
             found = self._files.stat(self._paths.ledger_file)
-        except OSError as error:
-            raise refuse(self._paths.ledger_file, error) from error
         times = {"mtime_ns": found.st_mtime_ns, "ctime_ns": found.st_ctime_ns}
         return {"size": found.st_size, **times, "inode": found.st_ino}
 
@@ -123,7 +122,7 @@ class Opener:
         key = self.key_for(beginning)
         try:
             start = kept["last"]
-            if not 0 <= start <= stat["size"]:
+            if key != self._key or not 0 <= start <= stat["size"]:
                 return None
             # Only up to the checkpoint's size: without a lock, another process may have appended more.
             row = read_bytes(self._paths.ledger_file, self._files, offset=start, limit=stat["size"] - start) or b""
@@ -134,20 +133,14 @@ class Opener:
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             return None
         opened = replace(beginning, state=state, serial=line.seq, head=line.hash, size=stat["size"], stat=stat)
-        if opened.shown() != shown:
-            return None
-        self._require_key(key)
-        return opened
+        return opened if opened.shown() == shown else None
 
     def _replay(self, shown: Mapping[str, Any] | None, seen: LastSeen | None, stat: Mapping[str, int]) -> Opened:
         """Verify every line, and return the task after its last complete transaction."""
-        beginning = self._beginning()
         opened = Opened()
-        for line, state in fold(self._read_lines(shown, self.key_for(beginning))):
-            now = replace(beginning, state=state, serial=line.seq, head=line.hash, size=line.end)
+        for line, now in self._walk(self._rows(), self._beginning(), seen):
             if shown is not None and line.seq == shown["serial"]:
                 _compare(now, shown)
-            refuse_other_line(seen, beginning.lineage, line)
             if not line.more:
                 opened = now
         if shown is not None and opened.serial < shown["serial"]:
@@ -156,30 +149,46 @@ class Opener:
         unfinished = read_bytes(self._paths.ledger_file, self._files, offset=opened.size) or b""
         return replace(opened, unfinished=unfinished, stat=stat)
 
-    def lines(self) -> Iterator[Line]:
-        """Yield every line of the ledger, verified, with its complete event."""
-        return (line for line, _ in self.states())
+    def states(self) -> Iterator[tuple[Line, Opened]]:
+        """Yield every line of the ledger, verified, with its complete event and the task after it."""
+        return self._walk(self._rows(), self._beginning(), None)
 
-    def states(self) -> Iterator[tuple[Line, State]]:
-        """Yield every line of the ledger with the state after it."""
-        try:
-            shown = self._read_shown()
-        except (TamperedError, OtherSchemaError):
-            shown = None
-        return fold(self._read_lines(shown, self.key_for(self._beginning())))
+    def follow(self, opened: Opened, rows: list[bytes], *, name: str) -> tuple[Opened, Line]:
+        """Return the task after rows that a shared store has added, and the last line.
 
-    def _read_lines(self, shown: Mapping[str, Any] | None, key: bytes | None) -> Iterator[Line]:
-        path = self._paths.ledger_file
-        stream = open_file(path, self._files)
-        if stream is None:
-            return
-        with stream:
-            try:
-                for line in read_chain(stream, key=key, settled=None if shown is None else shown["serial"]):
-                    self._require_key(key)
-                    yield line
-            except OSError as error:
-                raise refuse(path, error) from error
+        Raises StateError if they break the chain.
+
+        :param name: the source of the rows, for messages.
+        """
+        beginning = opened if opened.exists else read_beginning(rows[0])
+        lines = list(self._walk(rows, beginning, self._guard.last_seen(), name=name))
+        if not lines or lines[-1][0].more or lines[-1][0].end != sum(map(len, rows)):
+            raise TamperedError(f"{name} has an incomplete transaction of task {self._task}", remedy=REPAIR)
+        last, after = lines[-1]
+        refuse_foreign(after, self._task, self._guard.last_seen())
+        return after, last
+
+    def _walk(
+        self, rows: Iterable[bytes], opened: Opened, seen: LastSeen | None, *, name: str = "ledger.jsonl"
+    ) -> Iterator[tuple[Line, Opened]]:
+        """Yield each line after those that are opened, verified, with its complete event and the task after it."""
+        key, state = self.key_for(opened), opened.state
+        for line in read_chain(rows, key=key, after=(opened.serial, opened.head), name=name):
+            if key != self._key:
+                raise KeylessError(
+                    "PHASE_GATE_KEY is set, but the ledger was made without a key, so it can't be trusted",
+                    remedy=_RESTART,
+                )
+            refuse_other_line(seen, opened.lineage, line)
+            event, state = read_event(line, partial(_apply, state))
+            after = replace(opened, state=state, serial=line.seq, head=line.hash, size=opened.size + line.end)
+            yield replace(line, event=event), after
+
+    def _rows(self) -> Iterator[bytes]:
+        stream = open_file(self._paths.ledger_file, self._files)
+        if stream is not None:
+            with refusing(self._paths.ledger_file), stream:
+                yield from stream
 
     def _read_shown(self) -> dict[str, Any] | None:
         """Return the content of `state.json`; None if the file is missing."""
@@ -194,9 +203,8 @@ class Opener:
                     f"state.json has schema {schema}, but this version supports {SCHEMA}",
                     remedy="use the pytest-phase-gate that wrote it, or remove the folder; nothing was changed",
                 )
-            if [type(shown[name]) for name in ("schema", "serial", "head", "lineage")] != [int, int, str, str]:
-                raise ValueError("unexpected fields")
-            if shown["serial"] < 1:
+            types = [type(shown[name]) for name in ("schema", "serial", "head", "lineage")]
+            if types != [int, int, str, str] or shown["serial"] < 1:
                 raise ValueError("unexpected fields")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise TamperedError(f"state.json is damaged: {error}", remedy=REPAIR) from error
@@ -209,11 +217,8 @@ class Opener:
         stream = open_file(self._paths.ledger_file, self._files)
         if stream is None:
             return Opened()
-        with stream:
-            try:
-                return read_beginning(stream.readline(64 * 1024))
-            except OSError as error:
-                raise refuse(self._paths.ledger_file, error) from error
+        with refusing(self._paths.ledger_file), stream:
+            return read_beginning(stream.readline(64 * 1024))
 
     def key_for(self, beginning: Opened) -> bytes | None:
         """Return the key of the ledger. Raises KeyMismatchError if PHASE_GATE_KEY is another one."""
@@ -229,37 +234,6 @@ class Opener:
                 "PHASE_GATE_KEY is not the key the ledger was made with", remedy="set PHASE_GATE_KEY to that key"
             )
         return self._key
-
-    def _require_key(self, used: bytes | None) -> None:
-        """Raise KeylessError if a key is set and the lines were verified without it."""
-        if self._key is not None and used is None:
-            raise KeylessError(
-                "PHASE_GATE_KEY is set, but the ledger was made without a key, so it can't be trusted",
-                remedy=_RESTART,
-            )
-
-    # --- lines from a shared store -------------------------------------------------------------------------------
-
-    def follow(self, opened: Opened, rows: list[bytes], *, name: str) -> tuple[Opened, list[Line]]:
-        """Return the task after these added rows, and their lines. Raises StateError if they break the chain.
-
-        :param name: the source of the rows, for messages.
-        """
-        beginning = opened if opened.exists else read_beginning(rows[0])
-        key = self.key_for(beginning)
-        self._require_key(key)
-        before, whole = (opened.serial, opened.head), opened.serial + len(rows)
-        lines = list(read_chain(rows, key=key, settled=whole, after=before, name=name))
-        if sum(map(len, rows)) != (lines[-1].end if lines else -1) or lines[-1].more:
-            raise TamperedError(f"{name} has an incomplete transaction of task {self._task}", remedy=REPAIR)
-        state, seen = opened.state, self._guard.last_seen()
-        for _, after_line in fold(lines, state):
-            state = after_line
-        after = replace(beginning, state=state, serial=lines[-1].seq, head=lines[-1].hash, stat={})
-        for line in lines:
-            refuse_other_line(seen, after.lineage, line)
-        refuse_foreign(after, self._task, seen)
-        return after, lines
 
 
 def check_of(lineage: str, key: bytes) -> str:
@@ -279,39 +253,23 @@ def read_beginning(row: bytes) -> Opened:
     )
 
 
-def fold(lines: Iterable[Line], state: State = NEW_STATE) -> Iterator[tuple[Line, State]]:
-    """Yield each line with its complete event, and the state after it.
+def read_event(line: Line, read: Callable[[Event], T]) -> T:
+    """Return `read(event)` for a line. Raises TamperedError for an event that no released version has written."""
+    try:
+        return read(line.event)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        # The hash is right, so this line was made on purpose.
+        kind = ascii(line.event.kind[:40])[1:-1]
+        raise TamperedError(f"ledger.jsonl:{line.seq}: malformed {kind} event", remedy=REPAIR) from error
 
-    Raises TamperedError for a malformed event.
-    """
+
+def _apply(state: State, event: Event) -> tuple[Event, State]:
+    """Return the complete event of a line, and the state after it."""
     from phase_gate.gate.brief import restore
     from phase_gate.gate.events import apply
 
-    for line in lines:
-        try:
-            event = restore(line.event, state)
-            state = apply(state, event)
-        except _MALFORMED as error:
-            raise _malformed(line) from error
-        yield replace(line, event=event), state
-
-
-def read_event(line: Line, read: Callable[[Event], T]) -> T:
-    """Return `read(event)` for a line. Raises TamperedError for a malformed event."""
-    try:
-        return read(line.event)
-    except _MALFORMED as error:
-        raise _malformed(line) from error
-
-
-#: Raised when reading an event that no released version has written.
-_MALFORMED = (KeyError, TypeError, ValueError, AttributeError, RecursionError)
-
-
-def _malformed(line: Line) -> TamperedError:
-    # The hash is right, so this line was made on purpose.
-    kind = ascii(line.event.kind[:40])[1:-1]
-    return TamperedError(f"ledger.jsonl:{line.seq}: malformed {kind} event", remedy=REPAIR)
+    event = restore(event, state)
+    return event, apply(state, event)
 
 
 def _compare(now: Opened, shown: Mapping[str, Any]) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 from phase_gate.errors import NotAllowedError, TamperedError
 from phase_gate.gate.state import Event, State
 from phase_gate.storage.files import read_bytes, write_atomically
-from phase_gate.storage.opening import Opened, read_beginning
+from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore
-from phase_gate.values import Value, replace
+from phase_gate.values import Value
 
 
 class Repaired(Value):
@@ -38,7 +38,7 @@ def _rewrite(store: TaskStore) -> Repaired:
     """
     raw = read_bytes(store.ledger_file, store.files) or b""
     state = read_bytes(store.state_file, store.files)
-    good = _last_good(store, raw)
+    good = _last_good(store)
     copy, state_copy = store.damaged_files()
     write_atomically(store.files, copy, raw)
     if state is not None:
@@ -52,15 +52,14 @@ def _rewrite(store: TaskStore) -> Repaired:
     return done
 
 
-def _last_good(store: TaskStore, raw: bytes) -> Opened:
+def _last_good(store: TaskStore) -> Opened:
     """Return the task after its last good transaction."""
-    beginning = read_beginning(raw.partition(b"\n")[0])
     good = Opened()
     # Only damage is cut off. A ledger that is unreadable for another reason, such as its key, is not.
     with contextlib.suppress(TamperedError):
-        for line, state in store.opener.states():
-            if not line.more and _has_objects(store, state):
-                good = replace(beginning, state=state, serial=line.seq, head=line.hash, size=line.end)
+        for line, after in store.opener.states():
+            if not line.more and _has_objects(store, after.state):
+                good = after
     return good
 
 

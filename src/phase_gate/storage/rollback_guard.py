@@ -70,12 +70,17 @@ class RollbackGuard:
 
 def guard_file(folder: Path, environment: Mapping[str, str]) -> Path | None:
     """Return the guard's file for this state folder, in the user's state directory; None if the guard is off."""
-    root = None if environment.get("CI", "").lower() not in ("", "0", "false") else user_state_folder(environment)
+    root = None if is_ci(environment) else user_state_folder(environment)
     if root is None:
         return None
     # Resolved, so that every spelling of the folder's path gives the same file.
     name = sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
     return root / f"{name}.json"
+
+
+def is_ci(environment: Mapping[str, str]) -> bool:
+    """Return whether this is a CI job: all common systems set `CI`."""
+    return environment.get("CI", "").lower() not in ("", "0", "false")
 
 
 def user_state_folder(environment: Mapping[str, str]) -> Path | None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from phase_gate.errors import ContradictionError, PhaseGateError, SignalError
 from phase_gate.gate.order import shorten
-from phase_gate.gate.signals import Given, Reading, Signal, read_signal
+from phase_gate.gate.signals import Answer, Given, Reading, Signal, read_signal
 from phase_gate.hashing import sha256
-from phase_gate.storage.files import REAL, read_bytes, refuse, remove_file, write_atomically
+from phase_gate.storage.files import REAL, read_bytes, refusing, remove_file, write_atomically
 from phase_gate.values import Value, as_dict, field, replace
 
 #: Real signals are far shorter; a larger file is a mistake or an attack.
@@ -39,18 +39,14 @@ class _Form(Value):
 
 
 class SignalFile(Value):
-    """The content of the file: a signal, or the problem with it."""
+    """The content of the file: a signal, or the problem with it and how to fix it."""
 
-    #: Digest and time of this file: a later one with the same text has another identity.
+    #: Digest and time of this file: a later one with the same text has another identity. Empty: it can't be read.
     identity: str
     signal: Signal | None = None
     problem: str = ""
-    #: How to fix it.
-    expected: str = ""
     #: True if it contradicts itself. It is removed like a signal; a malformed file stays for its author to fix.
     contradicts: bool = False
-    #: True if it could not be read. It is left alone.
-    is_unreadable: bool = False
 
     @property
     def is_malformed(self) -> bool:
@@ -59,14 +55,9 @@ class SignalFile(Value):
     def reading(self, *, phase: str, task: str, iteration: int) -> Reading:
         """Return how the file applies to an evaluation of this iteration."""
         if self.signal is None:
-            problem = self.explained
-            return Reading(answer="refused" if self.contradicts else "malformed", problem=problem, file=self.identity)
+            answer: Answer = "refused" if self.contradicts else "malformed"
+            return Reading(answer=answer, problem=self.problem, file=self.identity)
         return replace(read_signal(self.signal, phase=phase, task=task, iteration=iteration), file=self.identity)
-
-    @property
-    def explained(self) -> str:
-        """The problem and how to fix it."""
-        return "; ".join(filter(None, (self.problem, self.expected)))
 
 
 def read_signal_file(path: Path, *, spent: str | None = None) -> SignalFile | None:
@@ -75,26 +66,17 @@ def read_signal_file(path: Path, *, spent: str | None = None) -> SignalFile | No
     :param spent: the identity of the last signal that was used. It is not read again if it is still there, because it
         could not be removed or the process died first.
     """
+    identity = ""
     try:
         raw = read_bytes(path, limit=MAX_SIZE + 1)
+        if raw is None:
+            return None
+        with refusing(path):
+            identity = f"{sha256(raw).hexdigest()}:{REAL.stat(path).st_mtime_ns}"
+        return None if identity == spent else SignalFile(identity=identity, signal=parse_signal(raw, name=path.name))
     except PhaseGateError as error:
-        return SignalFile(identity="", problem=error.problem, is_unreadable=True)
-    if raw is None:
-        return None
-    try:
-        changed = REAL.stat(path).st_mtime_ns
-    except OSError as error:
-        return SignalFile(identity="", problem=refuse(path, error).problem, is_unreadable=True)
-    identity = f"{sha256(raw).hexdigest()}:{changed}"
-    if identity == spent:
-        return None
-    try:
-        signal = parse_signal(raw, name=path.name)
-    except ContradictionError as error:
-        return SignalFile(identity=identity, problem=error.problem, expected=error.remedy, contradicts=True)
-    except PhaseGateError as error:
-        return SignalFile(identity=identity, problem=error.problem, expected=error.remedy)
-    return SignalFile(identity=identity, signal=signal)
+        problem = f"{error.problem}; {error.remedy}" if identity else error.problem
+        return SignalFile(identity=identity, problem=problem, contradicts=isinstance(error, ContradictionError))
 
 
 def parse_signal(text: str | bytes, *, name: str = "exit-signal.yaml") -> Signal:

@@ -13,9 +13,8 @@ from pathlib import Path
 
 from phase_gate.gate.measured import BEGINNING
 from phase_gate.gate.state import State
-from phase_gate.storage import cache
 from phase_gate.storage.objects import ObjectStore
-from phase_gate.storage.tree.commits import blobs_at_head, files_of_commit
+from phase_gate.storage.tree.commits import blobs_of, files_of_commit
 from phase_gate.storage.tree.contents import LINK
 from phase_gate.storage.tree.git_command import head_of, read_blobs
 from phase_gate.values import Value, field, replace
@@ -47,7 +46,7 @@ def take_snapshot(root: Path, files: Mapping[str, str]) -> FileSnapshot:
     :param files: path -> content id, as in the tree.
     """
     commit = head_of(root)
-    committed = blobs_at_head(root) if commit else {}
+    committed = blobs_of(root, commit) if commit else {}
     waiting = [
         (not path.endswith(".py"), full.stat().st_size, path)
         for path, content in files.items()
@@ -102,52 +101,3 @@ def files_at_cycle_start(objects: ObjectStore, state: State, root: Path, now: Ma
 def hidden_sources(files: Mapping[str, str], beside: Mapping[str, str]) -> dict[str, str]:
     """Return the sources that runs have imported although git ignores them. A step may change these, too."""
     return {path: content for path, content in beside.items() if path.endswith(".py") and path not in files}
-
-
-# --- which files changed since the last failing run and since the last run of any kind. Both are caches: a missing or
-# damaged one means that the changes are unknown.
-
-
-#: How many names are shown: enough to see what was tried.
-_NAMED = 20
-#: Above this number of files the last run's are not saved, because every run would become slower.
-_MOST = 20_000
-_FAILED, _LAST = "last-files.json", "left-files.json"
-
-
-class _LastRun(Value):
-    """The files after a run: their digest, and path -> content id."""
-
-    tree: str
-    files: Mapping[str, str] = field(default_factory=dict)
-
-
-def changed_since_failed_run(folder: Path, files: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Return the files that changed since the last failing run; None if that is unknown."""
-    before = cache.load(folder / "cache" / _FAILED)
-    return _differing(before, files)[:_NAMED] if isinstance(before, dict) else None
-
-
-def save_failed_run(folder: Path, files: Mapping[str, str]) -> None:
-    """Save the content ids after a failing run. Failures are ignored."""
-    cache.save(folder / "cache" / _FAILED, dict(files))
-
-
-def changed_since_last_run(folder: Path, tree: str, files: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the files that changed since the last run; empty if that is unknown.
-
-    :param tree: the digest of the files after that run.
-    """
-    before = cache.load_value(_LastRun, folder / "cache" / _LAST)
-    return _differing(before.files, files) if before is not None and before.tree == tree else ()
-
-
-def save_last_run(folder: Path, tree: str, files: Mapping[str, str]) -> None:
-    """Save the content ids after a run, unless there are too many files. Failures are ignored."""
-    before = cache.load_value(_LastRun, folder / "cache" / _LAST)
-    if len(files) <= _MOST and (before is None or before.tree != tree):
-        cache.save(folder / "cache" / _LAST, _LastRun(tree=tree, files=files))
-
-
-def _differing(before: Mapping[str, object], files: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(sorted(name for name in before.keys() | files.keys() if before.get(name) != files.get(name)))

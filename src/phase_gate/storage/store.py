@@ -120,7 +120,7 @@ class TaskStore(TaskPaths):
         """Store an object for events to refer to, and return its digest."""
         refuse_links(self._own_folders)
         self.make_folder()
-        return self.objects.keep_inventory(value) if kind == "inventory" else self.objects.keep(value)
+        return self.objects.store_inventory(value) if kind == "inventory" else self.objects.keep(value)
 
     # --- runs in progress ----------------------------------------------------------------------------------------
 
@@ -207,7 +207,7 @@ class TaskStore(TaskPaths):
     def lines(self) -> Iterator[Line]:
         """Yield every line of the ledger, verified one by one."""
         refuse_links(self._own_folders)
-        return self.opener.lines()
+        return (line for line, _ in self.opener.states())
 
     def expect(self, rows: bytes) -> None:
         """Accept any line of a ledger that starts with these rows from now on, as a person has decided."""

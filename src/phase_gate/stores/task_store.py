@@ -140,11 +140,10 @@ class SharedTaskStore(TaskStore):
     def _follow(self, opened: Opened, tail: Tail) -> tuple[Opened, Line]:
         """Return the task after lines that were added, and the last of them. Raises StateError if they don't follow."""
         try:
-            after, lines = self.opener.follow(opened, tail.rows.splitlines(keepends=True), name=self.shared.shown)
+            return self.opener.follow(opened, tail.rows.splitlines(keepends=True), name=self.shared.shown)
         except TamperedError as error:
             # Repairing the copy would not help.
             raise TamperedError(f"the store's own ledger is damaged: {error.problem}", remedy=_STORE_DAMAGED) from error
-        return after, lines[-1]
 
     # --- what is added here --------------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ from phase_gate.tasks.handins import read_audit, read_root_cause, read_snapshot
 from phase_gate.values import Value
 from phase_gate.visible import count
 from phase_gate.workflow.model import AUDIT, ROOT_CAUSE, SNAPSHOT, Artifact
-from phase_gate.workflow.phrases import compile_phrase
 
 #: Bytes per file, and files per artifact: reviewers would not read more.
 _LARGEST = 1024 * 1024
@@ -98,8 +97,6 @@ def _check(content: bytes, artifact: Artifact) -> Any:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8 text") from None
-    if artifact.pattern and compile_phrase(artifact.pattern).search(text) is None:
-        raise ValueError(f"it has no {words_of_pattern(artifact)}")
     if artifact.line and not _has_line(text, artifact.line):
         raise ValueError(f"it has no {words_of_line(artifact)}")
     if artifact.schema:
@@ -160,11 +157,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def words_of_line(artifact: Artifact) -> str:
     return f'line "{artifact.line}"'
-
-
-def words_of_pattern(artifact: Artifact) -> str:
-    # The expression's place in the workflow file, not the expression: a comment there can explain it.
-    return f"text that fits artifacts.{artifact.name}.pattern"
 
 
 # --- the state of a pipeline's files, and why an artifact does not count. Pure values; `evidence` reads the files

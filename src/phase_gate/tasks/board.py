@@ -24,7 +24,7 @@ from phase_gate.storage.opening import Opened
 from phase_gate.storage.paths import folder_id, make_state_folder
 from phase_gate.storage.root import refuse_links
 from phase_gate.storage.store import TaskStore, Transaction
-from phase_gate.storage.tree.fingerprint import Tree, describe_difference
+from phase_gate.storage.tree.fingerprint import Tree, changed_paths
 from phase_gate.task import Task, take_listed_tree
 from phase_gate.tasks.changes import TaskChanges, find_changes
 from phase_gate.tasks.handins import ExecutorResult, Verdict
@@ -270,8 +270,7 @@ class TaskSession:
         if not verification.files:
             return []
         before = self.store.objects.load(verification.files)
-        found = describe_difference(before, self.tree(verification.spec).files)
-        return sorted((*found.added, *found.removed, *found.changed))
+        return list(changed_paths(before, self.tree(verification.spec).files))
 
     def output(self, verification: Verification) -> str:
         """Return the output of the verify command, as far as it is stored."""

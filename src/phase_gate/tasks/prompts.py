@@ -189,23 +189,23 @@ def write_executor_prompt(session: TaskSession, *, answer: str = "") -> str:
 
     :param answer: the file to write the report to; empty to print it.
     """
-    verification, said = session.verification(), tell_failure(session)
-    rows = [*_tell_task(verification), *_tell_guidance(verification)]
+    verification, said = session.verification(), explain_failure(session)
+    rows = [*_task_lines(verification), *_guidance_lines(verification)]
     if said:
         rows += ["# What failed last time", "", _quote(show_text(said).splitlines()), ""]
     if verification.status not in FINISHED:
-        rows += _tell_form(verification, answer)
+        rows += _form_lines(verification, answer)
     return "\n".join(rows)
 
 
-def tell_failure(session: TaskSession) -> str:
+def explain_failure(session: TaskSession) -> str:
     """Return the last failure that is not fixed yet, for the next attempt; empty if there is none."""
     verification = session.verification()
     changed = session.changed_since_failure(verification)
     return feedback(verification, changed=changed, overview=session.board.overview)
 
 
-def _tell_guidance(verification: Verification) -> Iterator[str]:
+def _guidance_lines(verification: Verification) -> Iterator[str]:
     if verification.guidance:
         yield "# Instructions from a person"
         yield ""
@@ -213,7 +213,7 @@ def _tell_guidance(verification: Verification) -> Iterator[str]:
         yield ""
 
 
-def _tell_task(verification: Verification) -> Iterator[str]:
+def _task_lines(verification: Verification) -> Iterator[str]:
     spec = verification.spec
     yield "You execute one task. Do it, run its verify command, report, then stop."
     yield "Your report is a claim: the verify command is run again for you, and a reviewer looks at what you changed."
@@ -232,7 +232,7 @@ def _tell_task(verification: Verification) -> Iterator[str]:
     yield ""
 
 
-def _tell_form(verification: Verification, answer: str) -> Iterator[str]:
+def _form_lines(verification: Verification, answer: str) -> Iterator[str]:
     yield "# Report"
     yield ""
     if answer:
@@ -292,7 +292,7 @@ def make_bundle(session: TaskSession) -> dict[str, Any]:
     return {
         "task": to_json(verification.spec),
         "guidance": list(verification.guidance),
-        "feedback": tell_failure(session),
+        "feedback": explain_failure(session),
         "executor_result": session.store.objects.load(verification.report.kept),
         "verify": evidence_chain(verification, session.output(verification))["verify"],
         "weak_because": [*verification.weak_because, *(() if verification.review else changes.weak_because)],

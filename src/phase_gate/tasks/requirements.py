@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from phase_gate.task import Task
-from phase_gate.tasks.artifacts import words_of_line, words_of_pattern
+from phase_gate.tasks.artifacts import words_of_line
 from phase_gate.tasks.routing import rules_of
 from phase_gate.tasks.work import Pipeline, pipeline_of
 from phase_gate.visible import count
@@ -41,8 +41,6 @@ def words_of_artifact(artifact: Artifact) -> tuple[str, ...]:
         wants.append(f"{artifact.min_words} different words")
     if artifact.line:
         wants.append(f"a {words_of_line(artifact)}")
-    if artifact.pattern:
-        wants.append(words_of_pattern(artifact))
     return tuple(wants)
 
 

@@ -13,7 +13,7 @@ from phase_gate.gate.advice import what_gate_1_misses
 from phase_gate.gate.measured import Remembered
 from phase_gate.gate.state import Event
 from phase_gate.gate.state_extensions import WORK
-from phase_gate.gate.verdict import Evaluation, Verdict, way_to, way_to_begin, with_advice
+from phase_gate.gate.verdict import Evaluation, Verdict, phase_command, start_command, with_advice
 from phase_gate.tasks.work import Failure, Pipeline, Request
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.model import MAX_RECOVERIES, Phase, PipelineRules, Workflow, requires_of
@@ -265,7 +265,7 @@ def with_pipeline(
     if plan.way is None:
         return evaluation
     if plan.way.phase == DONE:
-        first = way_to_begin(workflow, task)
+        first = start_command(workflow, task)
         return replace(evaluation, next_command=first, next_hint="starts the next cycle")
     reason = f"both gates are open: {phase.name} has exited{describe_way(plan.way)}"
     return with_advice(evaluation, Verdict("open", reason, enter_command(workflow, plan.way.phase, task)))
@@ -284,7 +284,7 @@ def describe_way(way: Way) -> str:
 def enter_command(workflow: Workflow, name: str, task: str) -> str:
     """Return the command that enters a phase."""
     phase = workflow.phase(name)
-    return look_command(task) if phase is None else way_to(phase, task)
+    return look_command(task) if phase is None else phase_command(phase, task)
 
 
 # --- events

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.errors import NotAllowedError
 from phase_gate.tasks.work import FINISHED, NOT_PASSED, STEPS, Failure, FailureType, Status, TaskSpec, Verification
 from phase_gate.values import Value
 from phase_gate.visible import count
@@ -184,18 +184,8 @@ def seconds_between(earlier: str, later: str) -> float:
 
 def set_limits(spec: TaskSpec, configured: Mapping[str, float]) -> dict[str, float]:
     """Return the seconds of each step: from the task, else the project, else the default."""
-    return {**DEFAULT_TIMEOUTS, **configured, **spec.timeouts}
-
-
-def check_limit(step: str, seconds: float) -> float:
-    """Return the seconds. Raises UsageError above the document's maximum."""
-    most = MAX_TIMEOUTS[step]
-    if not 0 < seconds <= most:
-        raise UsageError(
-            f"{seconds:g} s is not a valid time for the {step} step",
-            remedy=f"use more than 0 and at most {most:g}",
-        )
-    return seconds
+    limits = {**DEFAULT_TIMEOUTS, **configured, **spec.timeouts}
+    return {step: limits[step] for step in STEPS.values()}
 
 
 def extend_limits(verification: Verification) -> dict[str, float]:

@@ -91,7 +91,7 @@ def first_failures(output: str, limit: int = LINES) -> tuple[str, ...]:
 # --- the evidence of a verify run: the recorded runs of pytest in it, else its output
 
 
-class Weighed(Value):
+class EvaluatedOutput(Value):
     tests: int | None = None
     runs: tuple[str, ...] = ()
     problems: tuple[tuple[str, str], ...] = ()
@@ -110,7 +110,7 @@ _FAULTS = (
 )
 
 
-def weigh(store: TaskStore, output: str, *, since: int) -> Weighed:
+def evaluate_output(store: TaskStore, output: str, *, since: int) -> EvaluatedOutput:
     """Return the evidence of the runs that were recorded since then; without any, of the runner's last lines.
 
     :param since: the ledger's last line when the verify command was started.
@@ -125,7 +125,7 @@ def weigh(store: TaskStore, output: str, *, since: int) -> Weighed:
             problems = [
                 ("not-recorded", "pytest had our plugin when the task was taken, but this run was not recorded")
             ]
-        return Weighed(tests=tests, problems=tuple(problems))
+        return EvaluatedOutput(tests=tests, problems=tuple(problems))
     found = [("run-lost", f"run {run[:8]} of pytest began and never ended") for run in open_ones]
     flags: list[str] = []
     for run in runs:
@@ -142,7 +142,7 @@ def weigh(store: TaskStore, output: str, *, since: int) -> Weighed:
     counted = [run for run in runs if run["kind"] != Kind.VOID]
     if runs and not counted:
         found.append(("no-tests", "pytest was called, and ran no test"))
-    return Weighed(
+    return EvaluatedOutput(
         tests=sum(int(run["metrics"].get("tests_total") or 0) for run in counted),
         runs=tuple(run["run"] for run in runs),
         problems=tuple(dict.fromkeys(found)),

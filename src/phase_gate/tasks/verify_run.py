@@ -13,11 +13,11 @@ from phase_gate.evidence.process.run import Ended, run_process
 from phase_gate.evidence.process.tree import Interrupts
 from phase_gate.storage.files import make_folder
 from phase_gate.storage.lock import RunLock
-from phase_gate.storage.tree.fingerprint import Tree, describe_difference
+from phase_gate.storage.tree.fingerprint import Tree, changed_paths
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.tasks.board import Step, TaskSession, TaskStatus
-from phase_gate.tasks.rules import check_limit, time_left
-from phase_gate.tasks.verify_evaluation import first_failures, weigh
+from phase_gate.tasks.rules import time_left
+from phase_gate.tasks.verify_evaluation import evaluate_output, first_failures
 from phase_gate.tasks.verify_verdict import is_unlisted, require_status
 from phase_gate.tasks.work import PHASE, Check, FailureType, Status, Verification
 from phase_gate.values import Value, replace
@@ -40,13 +40,10 @@ class Display(Value):
     interrupts: Interrupts | None = None
 
 
-def run_verify(session: TaskSession, display: Display, *, timeout: float | None = None) -> tuple[TaskStatus, str]:
-    """Run the task's verify command and record its result. Returns the file with the output; empty if it did not run.
-
-    :param timeout: seconds for this run; None for the task's limit.
-    """
+def run_verify(session: TaskSession, display: Display) -> tuple[TaskStatus, str]:
+    """Run the verify command and record its result. Returns the file with the output; empty if it did not run."""
     verify = _VerifyRun(session, display)
-    refused = verify.begin(timeout)
+    refused = verify.begin()
     if refused is not None:
         return refused, ""
     try:
@@ -79,7 +76,7 @@ class _VerifyRun:
     # --- before --------------------------------------------------------------------------------------------------
 
     @again_if_moved
-    def begin(self, timeout: float | None) -> TaskStatus | None:
+    def begin(self) -> TaskStatus | None:
         """Write the start record; return the task's status if the run can't begin."""
         with self.session.step() as step:
             step.tree = self.before
@@ -93,8 +90,7 @@ class _VerifyRun:
                 step.fail(FailureType.TIMEOUT, "the gate's 1800 s are over")
                 step.judge()
             else:
-                limit = current.limits["verify"] if timeout is None else check_limit("verify", timeout)
-                self._record_start(step, min(limit, left))
+                self._record_start(step, min(current.limits["verify"], left))
         self._serial = self.session.read().serial
         return None if step.evaluation is None else step.status
 
@@ -192,9 +188,8 @@ class _VerifyRun:
 
     def _weigh(self, after: Tree) -> None:
         """Evaluate the run: the files that it changed, and the tests that it ran."""
-        weighed = weigh(self.session.store, self.output, since=self._serial)
-        changed = describe_difference(self.before.files, after.files)
-        names = (*changed.added, *changed.removed, *changed.changed)
+        weighed = evaluate_output(self.session.store, self.output, since=self._serial)
+        names = changed_paths(self.before.files, after.files)
         written = (f"files changed while it ran: {', '.join(names[:5])}",) if names else ()
         self.check = replace(
             self.check,

@@ -54,7 +54,8 @@ class Limits(Value):
 class Phase(Value):
     name: str = field(key="")
     gate_1: Gate1
-    next: str
+    #: Empty for a phase that recovers: its root-cause record names the next phase.
+    next: str = ""
     purpose: str = field(default="", prose=True)
     tests: Tests = "passing"
     scope: Scope = "suite"
@@ -66,7 +67,7 @@ class Phase(Value):
     on_failure: str = ""
     #: Whether a pending change request leads to its own phase instead of `next`.
     routes: bool = False
-    #: Whether failures lead to this phase. Its root-cause record names the phase to return to.
+    #: Whether failures lead to this phase.
     recovers: bool = False
     #: Sources of automatic change requests in this phase: `drift`, or artifacts with findings.
     raises: tuple[str, ...] = ()
@@ -116,7 +117,8 @@ MAX_RECOVERIES, USUAL_RECOVERIES = "max_recoveries", 5
 DRIFT = "drift"
 
 #: The built-in schemas of artifacts.
-SNAPSHOT, AUDIT, ROOT_CAUSE = "snapshot", "audit", "root-cause"
+ArtifactSchema = Literal["audit", "root-cause", "snapshot"]
+AUDIT, ROOT_CAUSE, SNAPSHOT = "audit", "root-cause", "snapshot"
 
 
 class Artifact(Value):
@@ -125,10 +127,8 @@ class Artifact(Value):
     name: str = field(key="")
     #: A glob, relative to the root.
     path: str = field(below_root="")
-    #: A built-in schema, for JSON files; empty for none.
-    schema: str = ""
-    #: A regular expression that the content has to match.
-    pattern: str = field(default="", phrases=True)
+    #: For JSON files; None for other files.
+    schema: ArtifactSchema | None = None
     #: A line that the content has to include, ignoring case and markup.
     line: str = field(default="", prose=True)
     min_words: int = field(default=1, minimum=1)
@@ -187,15 +187,12 @@ class ArtifactChange(Value):
     """A project's changes to an artifact."""
 
     path: str | None = field(default=None, below_root="")
-    #: A new pattern removes the workflow's line, and a new line its pattern.
-    pattern: str = field(default="", phrases=True)
     line: str = field(default="", prose=True)
     min_words: int | None = field(default=None, minimum=1)
 
     def apply(self, artifact: Artifact) -> Artifact:
-        looks = {"pattern": self.pattern, "line": self.line} if self.pattern or self.line else {}
         words = artifact.min_words if self.min_words is None else self.min_words
-        return replace(artifact, path=self.path or artifact.path, min_words=words, **looks)
+        return replace(artifact, path=self.path or artifact.path, line=self.line or artifact.line, min_words=words)
 
 
 # --- a project's changes to its workflow

@@ -1,8 +1,7 @@
-"""Search untrusted texts for a project's patterns in linear time.
+"""Search an agent's sentences for a project's phrases, in linear time.
 
-Pure. `re` tries all ways to divide a text among several repeats, which takes quadratic or cubic time. To avoid that, a
-pattern is split into pieces at each `.*`, and the pieces are searched one after the other. Other repeats are bounded,
-and a pattern is refused if one of its pieces can match in too many ways at one position.
+Pure. A phrase is a regular expression whose only repeat is `.*`, outside of groups. `re` tries all ways to divide a
+text among several `.*`, so a phrase is split there, and its pieces are searched one after the other.
 """
 
 from __future__ import annotations
@@ -13,173 +12,74 @@ from functools import cache
 
 from phase_gate.values import Value
 
-#: More than any phrase needs.
+#: In characters: more than any phrase needs.
 MAX_LENGTH = 200
-#: The maximum of every repeat except `.*`: more than the gap between two words of a phrase.
-MAX_REPEAT = 100
-#: Ways in which a piece may match at one position: enough for ten alternatives and a repeat, or two short repeats.
-MAX_WAYS = 2000
+#: Alternatives in groups, and `?`: together they multiply the ways in which a piece may match at one position.
+MAX_CHOICES = 10
 
-_FLAGS = re.compile(r"\(\?([aims]+)\)")
+#: `.*`, an escape, a set, the start of a group, or another character.
+_TOKEN = re.compile(r"\.\*\??|\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]|\(\?:|.", re.S)
 
 
 class PatternError(ValueError):
     """Why a pattern can't be used."""
 
 
-class Span(Value, kw_only=False):
-    """The position of a phrase in a text."""
-
-    start: int
-    end: int
-
-
-def check_pattern(pattern: str) -> None:
-    """Raise PatternError for an invalid pattern, or one that could take too long."""
-    compile_phrase(pattern)
-
-
 class Phrase(Value):
-    """A compiled pattern."""
+    """A compiled pattern: alternatives, each a list of pieces that follow each other, with anything in between."""
 
-    ways: tuple[Way, ...]
+    ways: tuple[tuple[re.Pattern[str], ...], ...]
 
-    def spans(self, text: str) -> Iterator[Span]:
-        """Yield all matches from left to right, without overlaps."""
-        place = 0
-        while place <= len(text) and (found := self.search(text, place)) is not None:
-            yield found
-            place = found.end + (found.end == found.start)
-
-    def search(self, text: str, place: int = 0) -> Span | None:
-        spans = [found for way in self.ways if (found := way.search(text, place)) is not None]
-        return min(spans, key=lambda span: span.start, default=None)
-
-
-class Way(Value):
-    """One alternative of a pattern: pieces with `.*` between them."""
-
-    pieces: tuple[re.Pattern[str], ...]
-    #: The minimum number of characters between each piece and the next one.
-    gaps: tuple[int, ...]
-    #: Whether the text between two pieces may contain line ends.
-    crosses_lines: bool
-
-    def search(self, text: str, place: int) -> Span | None:
-        first, *others = self.pieces
-        while (found := first.search(text, place)) is not None:
-            if not others:
-                return Span(*found.span())
-            line_end = -1 if self.crosses_lines else text.find("\n", found.end())
-            limit = len(text) if line_end < 0 else line_end
-            end = self._find_others(text, found.end(), limit)
-            if end is not None:
-                return Span(found.start(), end)
-            # If the other pieces do not follow here, they do not follow a later match in this line either.
-            if limit >= len(text):
-                return None
-            place = limit + 1
-        return None
-
-    def _find_others(self, text: str, place: int, limit: int) -> int | None:
-        """Return the end of the other pieces: each one as early as possible, the last one as late as possible."""
-        *middle, last = zip(self.pieces[1:], self.gaps, strict=True)
-        for piece, gap in middle:
-            found = piece.search(text, place + gap, limit)
-            if found is None or place + gap > limit:
-                return None
-            place = found.end()
-        piece, gap = last
-        if place + gap > limit:
-            return None
-        end = None
-        for found in piece.finditer(text, place + gap, limit):
-            end = found.end()
-        return end
+    def ends(self, sentence: str) -> Iterator[int]:
+        """Yield the positions where a match ends: the last piece anywhere, after the first places of the others."""
+        for *pieces, last in self.ways:
+            place = 0
+            for piece in pieces:
+                found = piece.search(sentence, place)
+                if found is None:
+                    break
+                place = found.end()
+            else:
+                yield from (found.end() for found in last.finditer(sentence, place))
 
 
 @cache
-def compile_phrase(pattern: str, *, flags: str = "", before: str = "") -> Phrase:
-    """Compile a pattern. Raises PatternError if it can't be used.
-
-    :param flags: letters of flags, in addition to the pattern's own.
-    :param before: a zero-width expression that has to match before the pattern.
-    """
+def compile_phrase(pattern: str) -> Phrase:
+    """Compile a pattern, which matches in any case and at the beginning of a word. Raises PatternError."""
     if len(pattern) > MAX_LENGTH:
         raise PatternError(f"it is longer than {MAX_LENGTH} characters")
     try:
         re.compile(pattern)
-        if (own := _FLAGS.match(pattern)) is not None:
-            pattern, flags = pattern[own.end() :], flags + own[1]
-        return Phrase(ways=tuple(_make_way(*way, before=before, flags=flags) for way in _cut(pattern)))
+        return Phrase(ways=tuple(_compile(*way) for way in _split(pattern)))
     except (re.error, OverflowError, RecursionError) as error:
         raise PatternError(f"it is not a regular expression: {error}") from None
 
 
-def _make_way(pieces: list[str], gaps: list[int], *, before: str, flags: str) -> Way:
-    prefix = f"(?{''.join(sorted(set(flags)))})" if flags else ""
-    return Way(
-        pieces=tuple(
-            re.compile(f"{prefix}{before if number == 0 else ''}(?:{piece})") for number, piece in enumerate(pieces)
-        ),
-        gaps=tuple(gaps),
-        crosses_lines="s" in flags,
-    )
+def _compile(first: str, *others: str) -> tuple[re.Pattern[str], ...]:
+    # "incomplete" is not "complete".
+    pieces = (rf"(?<!\w)(?:{first})", *others)
+    return tuple(re.compile(piece, re.IGNORECASE) for piece in pieces)
 
 
-#: A character, a set or the start of a group; its repeat; lazy (`?`) or possessive (`+`).
-_TOKEN = re.compile(
-    r"(\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]|\(\?:|.)(?:([*+?]|\{[0-9]{1,9}\}|\{[0-9]{0,9},[0-9]{0,9}\})([?+]?))?", re.S
-)
-
-
-def _cut(pattern: str) -> list[tuple[list[str], list[int]]]:
-    """Return the alternatives of a valid pattern, each as its pieces and gaps. Repeats in the pieces are bounded."""
-    found: list[tuple[list[str], list[int]]] = [([""], [])]
-    #: For the piece and each open group: the ways of the previous alternatives, and of the current one.
-    ways: list[list[int]] = [[0, 1]]
-    for token in _TOKEN.finditer(pattern):
-        atom, repeat, manner = token.groups("")
-        pieces, gaps = found[-1]
-        if atom == "(" and repeat:
+def _split(pattern: str) -> list[list[str]]:
+    """Return the alternatives of a valid pattern, each as its pieces."""
+    ways, depth, choices, before = [[""]], 0, 0, ""
+    for token in _TOKEN.findall(pattern):
+        if token in ("*", "+", "{") or (token.startswith(".*") and depth):
+            raise PatternError("only `.*` outside of a group may repeat something")
+        if token == "?" and before == "(":
             raise PatternError("only plain groups are allowed")
-        if atom == "|" and len(ways) == 1:
-            found.append(([""], []))
-            ways = [[0, 1]]
-            continue
-        if atom == "." and repeat in ("*", "+") and len(ways) == 1:
-            gaps.append(int(repeat == "+"))
-            pieces.append("")
-            ways = [[0, 1]]
-            continue
-        text = token[0]
-        if atom in ("(", "(?:"):
-            ways.append([0, 1])
-        elif atom == "|":
-            ways[-1] = [sum(ways[-1]), 1]
-        elif atom == ")":
-            if repeat not in ("", "?"):
-                # The ways inside the group would multiply with each repeat.
-                raise PatternError("a group may not be repeated")
-            inner = sum(ways.pop()) + (repeat == "?")
-            ways[-1][1] *= inner
-        elif atom[:1] == "\\" and atom[1:2].isdigit():
+        if token[0] == "\\" and token[1:].isdigit():
             raise PatternError("it refers to a group")
-        elif repeat:
-            low, high = _bounds(repeat)
-            ways[-1][1] *= high - low + 1
-            text = f"{atom}{{{low},{high}}}{manner}"
-        if sum(ways[-1]) > MAX_WAYS:
-            raise PatternError("it can match in too many ways: use fewer repeats, or `.*` between them")
-        pieces[-1] += text
-    return found
-
-
-def _bounds(repeat: str) -> tuple[int, int]:
-    """Return the minimum and the maximum of a repeat."""
-    low, comma, high = repeat.strip("{}").partition(",")
-    known = {"*": (0, MAX_REPEAT), "+": (1, MAX_REPEAT), "?": (0, 1)}.get(repeat)
-    bounds = known or (int(low or 0), int(high) if high else MAX_REPEAT if comma else int(low))
-    if max(bounds) > MAX_REPEAT:
-        raise PatternError(f"it repeats something more than {MAX_REPEAT} times")
-    return bounds
+        depth += (token in ("(", "(?:")) - (token == ")")
+        choices += token == "?" or (token == "|" and depth > 0)
+        if token == "|" and not depth:
+            ways.append([""])
+        elif token.startswith(".*"):
+            ways[-1].append("")
+        else:
+            ways[-1][-1] += token
+        before = token
+    if choices > MAX_CHOICES:
+        raise PatternError(f"it has more than {MAX_CHOICES} choices: write fewer `?` and alternatives in groups")
+    return ways

@@ -19,16 +19,12 @@ class DocumentProvider(Provider):
 
     def remember(self, context: EvidenceContext) -> Any:
         catalogue = Catalogue.of(context.configuration)
-        seen = Library(context, catalogue).seen()
-        return {
-            "rules": to_json(catalogue),
-            "documents": {path: [each.content, each.text] for path, each in seen.items()},
-        }
+        return {"rules": to_json(catalogue), "documents": Library(context, catalogue).seen()}
 
     def measure(self, context: EvidenceContext) -> Measured:
-        from phase_gate.evidence.documents.document_metrics import DocumentMeasurement
+        from phase_gate.evidence.documents.document_metrics import measure_documents
 
-        return DocumentMeasurement(context).measure()
+        return measure_documents(context)
 
 
 PROVIDER = DocumentProvider()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from phase_gate.evidence.documents.library import Page, Piece, Seen
+from phase_gate.evidence.documents.library import Page, Piece
 from phase_gate.visible import count
 
 #: Chinese, Japanese and Korean have no spaces between words, so each character counts.
@@ -32,11 +32,8 @@ _OPEN = re.compile(
 def find_fault(page: Page, *, minimum_words: int) -> str:
     """Return why a document does not count. Empty if it does."""
     words = count_words(page)
-    return (
-        ""
-        if words >= minimum_words
-        else f"{count(words, 'different word')} of text, at least {minimum_words} are wanted"
-    )
+    wanted = f"{count(words, 'different word')} of text, at least {minimum_words} are wanted"
+    return "" if words >= minimum_words else wanted
 
 
 def count_words(page: Page) -> int:
@@ -60,18 +57,18 @@ def _plain(text: str) -> str:
     return " ".join(text.replace("\\", "").split()).strip("*_~ ")
 
 
-def find_changed(now: Mapping[str, Seen], before: Mapping[str, Seen]) -> dict[str, str]:
-    """Return changed documents -> why the change does not count. Empty if it does."""
-    known = {seen.text: path for path, seen in sorted(before.items(), reverse=True)}
+def find_changed(now: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:
+    """Return changed documents -> why the change does not count. Empty if it does.
+
+    :param now: document -> a hash of its visible text, as is `before`.
+    """
+    known = {text: path for path, text in sorted(before.items(), reverse=True)}
     changed: dict[str, str] = {}
-    for path, seen in sorted(now.items()):
-        if path in before and before[path].text == seen.text:
-            if before[path].content != seen.content:
-                changed[path] = "only blanks or comments changed in this cycle"
-            continue
-        origin = known.setdefault(seen.text, path)
-        said = "it has the same text as" if origin in now else "it was moved here from"
-        changed[path] = "" if origin == path else f"{said} {origin}"
+    for path, text in sorted(now.items()):
+        if before.get(path) != text:
+            origin = known.setdefault(text, path)
+            said = "it has the same text as" if origin in now else "it was moved here from"
+            changed[path] = "" if origin == path else f"{said} {origin}"
     return changed
 
 

@@ -43,23 +43,13 @@ class Diagram(Value):
     text: str
 
 
-class Flaw(Value, kw_only=False):
-    """The problem of a diagram, and its line in the file."""
-
-    why: str
-    line: int
-
-
 class Checked(Value):
-    """The result for a diagram: its flaw, if any, or why the result is unknown."""
+    """The result for a diagram: what is wrong and in which line of the file, or why the result is unknown."""
 
     diagram: Diagram
-    flaw: Flaw | None = None
+    flaw: str = ""
+    line: int = 0
     unknown: str = ""
-
-    @property
-    def is_valid(self) -> bool:
-        return self.flaw is None and not self.unknown
 
 
 def find_on_page(page: Page, file: str) -> Iterator[Diagram]:
@@ -151,11 +141,20 @@ def is_empty(diagram: Diagram) -> bool:
     return not _PLANTUML_NOISE.sub("", diagram.text).strip()
 
 
-def refuse_empty(checked: Checked) -> Checked:
-    """Return the result, with a flaw if the diagram is valid but draws nothing."""
-    if checked.flaw is None and is_empty(checked.diagram):
-        return Checked(diagram=checked.diagram, flaw=Flaw("there is nothing in it", checked.diagram.line))
-    return checked
+def check(diagrams: Iterable[Diagram], root: Path, *, timeout: float) -> list[Checked]:
+    """Return the result for each diagram, in the order of files and lines.
+
+    :param timeout: seconds for all diagrams that PlantUML checks.
+    """
+    found = list(diagrams)
+    checked = [
+        *check_mermaid([each for each in found if each.language == "Mermaid"]),
+        *check_plantuml([each for each in found if each.language == "PlantUML"], root, timeout=timeout),
+    ]
+    for index, each in enumerate(checked):
+        if not each.flaw and is_empty(each.diagram):
+            checked[index] = Checked(diagram=each.diagram, flaw="there is nothing in it", line=each.diagram.line)
+    return sorted(checked, key=lambda each: (each.diagram.file, each.diagram.line))
 
 
 # --- whether Mermaid diagrams are valid
@@ -163,9 +162,6 @@ def refuse_empty(checked: Checked) -> Checked:
 
 #: The message if Mermaid diagrams can't be parsed.
 NO_MERMAN = "no parser for Mermaid is installed (pip install 'pytest-phase-gate[mermaid]')"
-
-#: Mermaid's default limit (`maxTextSize`).
-MAX_CHARACTERS = 50_000
 
 
 def check_mermaid(diagrams: Iterable[Diagram]) -> Iterator[Checked]:
@@ -178,29 +174,22 @@ def check_mermaid(diagrams: Iterable[Diagram]) -> Iterator[Checked]:
     parser = Merman()
     for diagram in diagrams:
         try:
-            yield Checked(diagram=diagram, flaw=_find_flaw(parser, diagram))
+            yield _parse(parser, diagram)
         except Exception as error:  # an error in the parser is not a flaw of the diagram
             yield Checked(diagram=diagram, unknown=f"merman: {type(error).__name__}: {error}")
 
 
-def _find_flaw(parser: Merman, diagram: Diagram) -> Flaw | None:
+def _parse(parser: Merman, diagram: Diagram) -> Checked:
     # This parser requires front matter to begin on the first line.
     text = diagram.text.lstrip("\n")
-    if len(text) > MAX_CHARACTERS:
-        return Flaw(f"it has more than {MAX_CHARACTERS:,} characters, which Mermaid does not draw", diagram.line)
-    first = diagram.line + len(diagram.text) - len(text)
     if parser.validate(text, None).valid:
-        return None
-    return _explain(json.loads(parser.analyze_json(text, None)), first)
-
-
-def _explain(analysis: dict[str, list[dict[str, object]]], first: int) -> Flaw:
-    for row in analysis["diagnostics"]:
+        return Checked(diagram=diagram)
+    line, why = diagram.line + len(diagram.text) - len(text), "the parser refuses it without a reason"
+    for row in json.loads(parser.analyze_json(text, None))["diagnostics"]:
         if row["severity"] == "error":
-            span = row.get("span")
-            line = span.get("line") if isinstance(span, dict) else None
-            return Flaw(" ".join(str(row["message"]).split()), first + (line - 1 if isinstance(line, int) else 0))
-    return Flaw("the parser refuses it without a reason", first)
+            line += ((row.get("span") or {}).get("line") or 1) - 1
+            return Checked(diagram=diagram, flaw=" ".join(row["message"].split()), line=line)
+    return Checked(diagram=diagram, flaw=why, line=line)
 
 
 # --- whether PlantUML diagrams are valid
@@ -234,7 +223,7 @@ def check_plantuml(
     deadline = time.monotonic() + timeout
     for diagram in diagrams:
         if _START.match(diagram.text) and not _END.search(diagram.text):
-            yield Checked(diagram=diagram, flaw=Flaw("@start... without its @end...", diagram.line))
+            yield Checked(diagram=diagram, flaw="@start... without its @end...", line=diagram.line)
         elif command is None:
             yield Checked(diagram=diagram, unknown=NO_PLANTUML)
         else:
@@ -279,4 +268,4 @@ def _ask(command: list[str], diagram: Diagram, root: Path, seconds: float, envir
         return Checked(diagram=diagram, unknown=f"PlantUML: {why}")
     # PlantUML counts lines from 0, and @startuml is the first line.
     inner = int(lines[1]) - (0 if has_start else 1)
-    return Checked(diagram=diagram, flaw=Flaw(f"PlantUML: {why}", diagram.line + max(0, inner)))
+    return Checked(diagram=diagram, flaw=f"PlantUML: {why}", line=diagram.line + max(0, inner))

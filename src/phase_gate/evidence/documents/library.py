@@ -55,13 +55,6 @@ class Catalogue(Value):
         return cls(docs=configuration.docs, rules=configuration.documents)
 
 
-class Seen(Value, kw_only=False):
-    """A document at one time, as hashes of its exact text and of its visible text."""
-
-    content: str
-    text: str
-
-
 class Library:
     """Lists the files once. Reads a text, and parses a page, when it is needed."""
 
@@ -98,9 +91,9 @@ class Library:
             self._pages[path] = read_markdown(self.text(path) or "")
         return self._pages[path]
 
-    def seen(self) -> dict[str, Seen]:
-        """Return the current hashes of the documents."""
-        return {path: see(self.text(path) or "") for path in self.documents}
+    def seen(self) -> dict[str, str]:
+        """Return document -> a hash of its visible text, which ignores whitespace and comments."""
+        return {path: _hash(self.text(path) or "") for path in self.documents}
 
     def _is_text(self, path: str) -> bool:
         text = self.text(path)
@@ -123,13 +116,9 @@ def _read(path: Path) -> str | None:
     return None if "\0" in text else text
 
 
-def see(text: str) -> Seen:
-    """Return the hashes of a document. The visible text ignores whitespace and comments."""
-    return Seen(_hash(text), _hash(" ".join(_COMMENT.sub("", text).split())))
-
-
 def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    visible = " ".join(_COMMENT.sub("", text).split())
+    return hashlib.sha256(visible.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 # --- a page. Line numbers start at 1, and refer to the file.

@@ -50,7 +50,7 @@ class Ended(Value):
     step: int = 0
 
 
-def say_nothing(seconds: float) -> None:
+def ignore(seconds: float) -> None:
     """Show nothing, because no user is waiting."""
 
 
@@ -64,7 +64,7 @@ def run_process(
     log: Path,
     limit: int,
     stream: BinaryIO | None = None,
-    tick: Callable[[float], None] = say_nothing,
+    tick: Callable[[float], None] = ignore,
     is_apart: bool = True,
     then: Sequence[str] = (),
     stdin: Path | None = None,

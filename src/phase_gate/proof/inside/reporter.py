@@ -77,7 +77,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
         result = yield
     except ConftestImportFailure as failure:
         # pytest ends here, before `pytest_configure`.
-        _Reporter(early_config, _line).tell_broken(failure)
+        _Reporter(early_config, _line).report_broken(failure)
         raise
     _line.send("loaded")
     return result
@@ -120,7 +120,7 @@ class _Reporter:
         #: The lines of its own file that the current test has run.
         self._lines: set[int] = set()
 
-    def tell_broken(self, failure: ConftestImportFailure) -> None:
+    def report_broken(self, failure: ConftestImportFailure) -> None:
         file = self._relative(str(failure.path))
         self._send("broken", file=file, message=_spell(failure.cause), missing=_missing_module(failure.cause))
 
@@ -232,7 +232,7 @@ class _Reporter:
             self._raised[item.nodeid, call.when] = {
                 "files": [os.path.realpath(item.path)] if is_example else _files_of(call.excinfo.tb),
                 "missing": _missing_module(call.excinfo.value),
-                "doubt": _say_lack(call.excinfo.value),
+                "doubt": _describe_lack(call.excinfo.value),
                 "check": _is_check(call.excinfo.value),
             }
         return report
@@ -307,7 +307,7 @@ def _missing_module(error: BaseException | None) -> str:
     return ""
 
 
-def _say_lack(error: BaseException) -> str:
+def _describe_lack(error: BaseException) -> str:
     """Describe the resource that ran out, which is not the test's fault. Empty for any other error."""
     number = errno.ENOMEM if isinstance(error, MemoryError) else error.errno if isinstance(error, OSError) else None
     return f"{_LACKS[number]}: {_spell(error)}" if number in _LACKS else ""

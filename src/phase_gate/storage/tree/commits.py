@@ -11,11 +11,6 @@ from phase_gate.storage.tree.git_command import run_git, try_git
 from phase_gate.values import Value
 
 
-def blobs_at_head(root: Path) -> dict[str, str]:
-    """Return path from the root -> blob id at HEAD; empty without git or without a commit."""
-    return blobs_of(root, "HEAD")
-
-
 def blobs_of(root: Path, commit: str) -> dict[str, str]:
     """Return path from the root -> blob id in a commit; empty if git does not have it."""
     listing = try_git(root, "ls-tree", "-r", "-z", commit)

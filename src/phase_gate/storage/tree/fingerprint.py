@@ -37,14 +37,6 @@ class Tree(Value, kw_only=False):
     beside: Mapping[str, str] = field(default_factory=dict)
 
 
-class Difference(Value):
-    """Sorted names of files."""
-
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    changed: tuple[str, ...]
-
-
 def take_tree(
     root: Path,
     *,
@@ -132,13 +124,9 @@ def changed_sources(before: Tree, after: Tree) -> tuple[str, ...]:
     )
 
 
-def describe_difference(before: Mapping[str, str], after: Mapping[str, str]) -> Difference:
-    """Return the added, removed and changed files."""
-    return Difference(
-        added=tuple(sorted(after.keys() - before.keys())),
-        removed=tuple(sorted(before.keys() - after.keys())),
-        changed=tuple(sorted(path for path in before.keys() & after.keys() if before[path] != after[path])),
-    )
+def changed_paths(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the added, removed and changed files, sorted."""
+    return tuple(sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path)))
 
 
 # --- which paths count

@@ -59,7 +59,7 @@ def _list_one(folder: str) -> tuple[dict[str, bool], set[str]]:
             else:
                 found[name] = False
     untracked = [name for name, is_new in found.items() if is_new]
-    for name in find_untracked_outputs(untracked, (name for name, is_new in found.items() if not is_new)):
+    for name in find_untracked_outputs(untracked, found.keys() - set(untracked)):
         del found[name]
     return found, inside
 
@@ -75,15 +75,8 @@ def take_data(
     :param keep: selects paths; the others are not read.
     """
     existing = [folder for folder in folders if (root / folder).is_dir()]
-    if not existing:
-        return {}
-    listed = try_git(root, *_LIST, "--", *existing)
-    if listed is None:
-        names = [path.relative_to(root).as_posix() for path in _walk_data(root, existing)]
-    else:
-        names = os.fsdecode(listed).split("\0")
-    is_wanted = _matcher(root, state_folder, keep)
-    return take_contents(root, sorted({name for name in names if name and is_wanted(name)}))
+    found = list_files(root, existing, state_folder=state_folder, keep=keep) if existing else ()
+    return take_contents(root, found)
 
 
 def take_contents(root: Path, paths: Iterable[str]) -> dict[str, str]:
@@ -92,29 +85,23 @@ def take_contents(root: Path, paths: Iterable[str]) -> dict[str, str]:
     return {path: found for path in paths if (found := contents.find(path)) is not None}
 
 
-def list_files(root: Path, *, state_folder: Path, keep: Callable[[str], bool]) -> list[str]:
-    """Return the selected files of the project, including untracked files, but not those that git ignores."""
-    is_wanted = _matcher(root, state_folder, keep)
-    listed = try_git(root, *_LIST)
-    if listed is None:
-        return sorted(name for name, _ in walk(str(root), is_wanted))
-    names = {name for name in os.fsdecode(listed).split("\0") if name and is_wanted(name)}
-    return sorted(name for name in names if (root / name).is_file())
+def list_files(
+    root: Path, below: Sequence[str] = (".",), *, state_folder: Path, keep: Callable[[str], bool]
+) -> list[str]:
+    """Return the selected files of the project, including untracked files, but not those that git ignores.
 
-
-def _matcher(root: Path, state_folder: Path, keep: Callable[[str], bool]) -> Callable[[str], bool]:
+    :param below: the folders to look into.
+    """
     from phase_gate.storage.tree.outputs import is_no_data
 
-    return lambda name: keep(name) and not is_no_data(name) and not (root / name).is_relative_to(state_folder)
+    def is_wanted(name: str) -> bool:
+        return keep(name) and not is_no_data(name) and not (root / name).is_relative_to(state_folder)
 
-
-def _walk_data(root: Path, folders: Iterable[str]) -> Iterator[Path]:
-    """Yield every path below these folders. Raises TooManyFilesError."""
-    found = (path for folder in folders for path in (root / folder).rglob("*"))
-    for number, path in enumerate(found):
-        if number >= MAX_VISITED:
-            raise refuse_to_walk(str(root), f"{MAX_VISITED:,} files and folders in the folders of its tests")
-        yield path
+    listed = try_git(root, *_LIST, "--", *below)
+    if listed is None:
+        return sorted(set(walk(str(root), is_wanted, below)))
+    names = {name for name in os.fsdecode(listed).split("\0") if name and is_wanted(name)}
+    return sorted(name for name in names if os.path.isfile(root / name) or os.path.islink(root / name))
 
 
 # --- walking a folder without git
@@ -142,7 +129,7 @@ MAX_SOURCES = 50_000
 
 def walk_sources(top: str) -> list[str]:
     """Return the sources and configuration files below a folder, by paths from there."""
-    found = [path for path, _ in walk(top, _is_source)]
+    found = list(walk(top, _is_source))
     if len(found) > MAX_SOURCES:
         raise refuse_to_walk(top, f"{MAX_SOURCES:,} sources")
     return found
@@ -152,15 +139,18 @@ def _is_source(path: str) -> bool:
     return path.endswith(WALKED_SUFFIXES) or path.rpartition("/")[2] == "phase-gate.yaml"
 
 
-def walk(top: str, keep: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
-    """Yield the selected files as relative and full path. Links to folders are not followed.
+def walk(root: str, keep: Callable[[str], bool], below: Sequence[str] = (".",)) -> Iterator[str]:
+    """Yield the selected files below some folders, by paths from the root. Links to folders are not followed.
 
     Raises TooManyFilesError if there are more than any project has: probably the root is wrong.
     """
-    folders = [("", top)]
+    # These are walked even if they are environments or worktrees.
+    tops = {"" if folder == "." else f"{folder}/" for folder in below}
+    folders = list(tops)
     visited = 0
     while folders:
-        prefix, folder = folders.pop()
+        prefix = folders.pop()
+        folder = os.path.join(root, prefix)
         try:
             with os.scandir(folder) as listing:
                 entries = list(listing)
@@ -168,17 +158,17 @@ def walk(top: str, keep: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
             continue
         visited += len(entries)
         if visited > MAX_VISITED:
-            raise refuse_to_walk(top, f"{MAX_VISITED:,} files and folders")
-        # The root itself is walked even if it is an environment or a worktree.
-        if prefix and (not SKIP_MARKS.isdisjoint(entry.name for entry in entries) or is_linked_worktree(folder)):
+            raise refuse_to_walk(root, f"{MAX_VISITED:,} files and folders")
+        is_other = not SKIP_MARKS.isdisjoint(entry.name for entry in entries) or is_linked_worktree(folder)
+        if is_other and prefix not in tops:
             continue
         for entry in entries:
             name = entry.name
             if entry.is_dir(follow_symlinks=False):
                 if name not in SKIPPED_FOLDERS and not name.endswith(".egg-info"):
-                    folders.append((f"{prefix}{name}/", entry.path))
+                    folders.append(f"{prefix}{name}/")
             elif keep(prefix + name):
-                yield prefix + name, entry.path
+                yield prefix + name
 
 
 def refuse_to_walk(top: str, what: str) -> TooManyFilesError:

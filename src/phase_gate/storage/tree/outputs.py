@@ -87,41 +87,24 @@ def _classify_folder(folder: str) -> tuple[bool, bool]:
     return is_in_tools, not _TEST_FOLDERS.isdisjoint(parts)
 
 
-def find_untracked_outputs(untracked: Iterable[str], tracked: Iterable[str]) -> set[str]:
+def find_untracked_outputs(untracked: Collection[str], tracked: Iterable[str]) -> set[str]:
     """Return the files in environments and build folders in which git tracks nothing.
 
     Python files in build folders are not returned, because a package may be called `build`.
     """
-    by_folder: dict[str, list[str]] = {}
+    marked = {path.rpartition("/")[0] for path in untracked if path.endswith("/pyvenv.cfg")}
+    marked |= {path.partition("/conda-meta/")[0] for path in untracked if "/conda-meta/" in path}
+    found: dict[str, set[str]] = {}
     for path in untracked:
-        by_folder.setdefault(path.rpartition("/")[0], []).append(path)
-    environments = {folder for folder, paths in by_folder.items() if f"{folder}/pyvenv.cfg" in paths}
-    environments |= {folder.removesuffix("/conda-meta") for folder in by_folder if folder.endswith("/conda-meta")}
-    places = {folder: _find_places(folder, environments) for folder in by_folder}
-    if not any(places.values()):
-        return set()
-    known = {above for folder in {path.rpartition("/")[0] for path in tracked} for above in _folders_to(folder)}
-    found: set[str] = set()
-    for folder, kinds in places.items():
-        unknown = [is_environment for place, is_environment in kinds.items() if place not in known]
-        if unknown:
-            found.update(path for path in by_folder[folder] if any(unknown) or not is_source(path))
-    return found
+        for place in _folders_of(path):
+            name = place.rpartition("/")[2]
+            if place in marked or name in _ENVIRONMENTS or (name in _BUILT and not is_source(path)):
+                found.setdefault(place, set()).add(path)
+    known = {place for path in tracked for place in _folders_of(path)} if found else set()
+    return set().union(*(paths for place, paths in found.items() if place not in known))
 
 
-def _find_places(folder: str, environments: Collection[str]) -> dict[str, bool]:
-    """Return the environments and build folders on a path -> whether it is an environment."""
-    found = {}
-    for place in _folders_to(folder):
-        name = place.rpartition("/")[2]
-        if place in environments or name in _ENVIRONMENTS:
-            found[place] = True
-        elif name in _BUILT:
-            found[place] = False
-    return found
-
-
-def _folders_to(folder: str) -> list[str]:
-    """Return the folder and its parents, without the top."""
-    parts = folder.split("/") if folder else []
-    return ["/".join(parts[: index + 1]) for index in range(len(parts))]
+def _folders_of(path: str) -> list[str]:
+    """Return the folders on a path, without the top."""
+    parts = path.split("/")
+    return ["/".join(parts[:end]) for end in range(1, len(parts))]
