@@ -46,35 +46,24 @@ OTHERS = ["test_table_of_the_module[1]", "test_table_of_the_module[3::4]", "test
 TABLE = [f"test_table[{number}]" for number in range(1, 8)]
 
 
-@pytest.fixture
-def tables(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    monkeypatch.setattr("tests.sweeps.IS_WHOLE", False)
-    markers = ["sampled(n): x", "sweep: x", "cheats(row): x", "criterion(id): x"]
-    pytester.makeini("[pytest]\nmarkers =\n" + "".join(f"    {mark}\n" for mark in markers))
-    pytester.makeconftest(CONFTEST)
-    pytester.makepyfile(test_it=TESTS)
-    return pytester
-
-
-def run(tables: pytest.Pytester, *words: str) -> list[str]:
-    """Return the names of the tests that ran."""
-    reports = tables.inline_run("--strict-markers", *words).getreports("pytest_runtest_logreport")
-    return [report.location[2].removeprefix("TestOthers.") for report in reports if report.when == "call"]
-
-
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
         pytest.param((), [*SAMPLE, *OTHERS], id="a-sample"),
         pytest.param(("test_it.py::test_table",), TABLE, id="a-table-by-its-id"),
         pytest.param(("test_it.py::test_long",), ["test_long"], id="a-long-one-by-its-id"),
-        pytest.param(
-            ("test_it.py::TestOthers::test_table_of_the_module[3::4]",), [OTHERS[1]], id="a-row-with-colons-by-its-id"
-        ),
     ],
 )
-def test_what_is_kept(tables: pytest.Pytester, words: tuple[str, ...], expected: list[str]) -> None:
-    assert run(tables, *words) == expected
+def test_what_is_kept(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], expected: list[str]
+) -> None:
+    monkeypatch.setattr("tests.sweeps.IS_WHOLE", False)
+    pytester.makeini("[pytest]\nmarkers =\n    sampled\n    sweep\n    cheats\n    criterion\n")
+    pytester.makeconftest(CONFTEST)
+    pytester.makepyfile(test_it=TESTS)
+    reports = pytester.inline_run(*words).getreports("pytest_runtest_logreport")
+    ran = [report.location[2].removeprefix("TestOthers.") for report in reports if report.when == "call"]
+    assert ran == expected
 
 
 @pytest.mark.parametrize(

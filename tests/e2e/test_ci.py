@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -70,6 +69,10 @@ def test_a_closed_gate_on_github(project: Project, github: Runner) -> None:
         "next-hint": "",
         "report-path": str(project.root / "verdict.json"),
     }
+    ran = project.run("--phase=green", "--phase-exit=dual")
+    assert ran.code == 10
+    (told,) = commands(ran.out)
+    assert told.startswith("::error title=Gate 2 is closed (GREEN%2C iteration 2)::"), "where both are asked for"
 
 
 def test_only_the_last_of_several_runs_is_told(project: Project, github: Runner) -> None:
@@ -78,16 +81,6 @@ def test_only_the_last_of_several_runs_is_told(project: Project, github: Runner)
     assert commands(ran.out) == []
     assert github.summary.read_text(encoding="utf-8").count("## Phase gate") == 1
     assert github.outputs()["streak"] == "2"
-
-
-def test_both_gates_are_told_where_both_are_asked_for(project: Project, github: Runner) -> None:
-    project.run("--phase=green")
-    ran = project.run("--phase=green", "--phase-exit=dual")
-    assert ran.code == 10
-    assert commands(ran.out) == [
-        "::error title=Gate 2 is closed (GREEN%2C iteration 2)::Gate 1 is open; Gate 2 waits for the exit signal"
-        '%0Anext: phase-gate signal  # --reason "..." adds a reason'
-    ]
 
 
 @pytest.mark.parametrize("where", ["in-a-ci-job", "at-a-desk"])
@@ -109,17 +102,13 @@ def test_a_ci_job_that_asks_for_gate_1_asks_for_no_signal(project: Project, gith
 
 
 def test_a_project_may_say_that_it_wants_none_of_it(project: Project, github: Runner) -> None:
+    project.environment.delenv("GITHUB_ACTIONS")
+    assert commands(project.run("--phase=green").out) == [], "nor is anything told where nobody asks"
+    project.environment.setenv("GITHUB_ACTIONS", "true")
     project.write({"phase-gate.yaml": "run: {ci: off}\n"})
     ran = project.run("--phase=green")
     assert commands(ran.out) == []
     assert github.summary.read_text(encoding="utf-8") == github.output.read_text(encoding="utf-8") == ""
-
-
-def test_nothing_is_told_where_nobody_asks(project: Project, github: Runner) -> None:
-    project.environment.delenv("GITHUB_ACTIONS")
-    ran = project.run("--phase=green")
-    assert commands(ran.out) == []
-    assert github.output.read_text(encoding="utf-8") == ""
 
 
 def test_a_file_that_can_not_be_written_changes_no_verdict(project: Project, github: Runner) -> None:
@@ -143,36 +132,28 @@ def test_a_name_that_looks_like_a_command_is_only_shown(project: Project, github
     assert [row.partition(" title=")[0] for row in obeyed] == ["::error"], "our own"
 
 
-# --- reports by suffix, and JUnit
+# --- JUnit
 
 
-def properties_of(path: Path) -> dict[str, Any]:
+def properties_of(path: Path) -> tuple[ElementTree.Element, dict[str, str]]:
+    """Return the suite of tests, and its properties."""
     suite = ElementTree.parse(path).getroot()[0]
-    names = [each.attrib["name"] for each in suite.iter("property")]
-    assert len(names) == len(set(names)), "each once"
-    return {each.attrib["name"]: each.attrib["value"] for each in suite.iter("property")}
+    found = [(each.attrib["name"], each.attrib["value"]) for each in suite.iter("property")]
+    assert len(found) == len(dict(found)), "each once"
+    return suite, dict(found)
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("workers", [pytest.param((), id="alone"), pytest.param(("-n", "2"), id="with-workers")])
-def test_the_junit_report_of_the_tests_has_the_verdict(
-    project: Project, github: Runner, workers: tuple[str, ...]
-) -> None:
+def test_the_junit_report_of_the_tests_has_the_verdict(project: Project, github: Runner) -> None:
     project.write({"test_more.py": "def test_more():\n    assert 0\n"})
-    run = project.run_process if workers else project.run
-    assert run("--phase=green", "--junitxml=tests.xml", *workers, plugins=("xdist",)).code == 1
-    suite = ElementTree.parse(project.root / "tests.xml").getroot()[0]
+    ran = project.run_process("--phase=green", "--junitxml=tests.xml", "-n", "2", plugins=("xdist",))
+    assert ran.code == 1
+    suite, found = properties_of(project.root / "tests.xml")
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("2", "1")
-    assert len(suite.findall("testcase")) == 2
-    found = {each.attrib["name"]: each.attrib["value"] for each in suite.findall("properties/property")}
-    assert found["phase-gate.phase"] == "GREEN"
-    assert found["phase-gate.gate1"] == "false"
+    assert (found["phase-gate.phase"], found["phase-gate.gate1"]) == ("GREEN", "false")
     assert found["phase-gate.reason"] == "test_more.py::test_more fails"
-
-
-def test_the_junit_report_of_a_shard_says_which_one(project: Project, github: Runner) -> None:
     project.run("--phase=green", "--phase-shard=1/2", "--junitxml=tests.xml")
-    assert properties_of(project.root / "tests.xml") == {"phase-gate.shard": "1/2", "phase-gate.phase": "GREEN"}
+    _, found = properties_of(project.root / "tests.xml")
+    assert found == {"phase-gate.shard": "1/2", "phase-gate.phase": "GREEN"}
 
 
 def test_combine_tells_the_same(project: Project, github: Runner) -> None:

@@ -62,7 +62,6 @@ def green(project: Project) -> None:
     assert last_run(project)["counts"] == {"passed": FILES * TESTS}
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("has_git", [False, True], ids=["without-git", "with-git"])
 def test_nothing_is_parsed_or_hashed_when_nothing_changed(large: Project, work: Counter[str], has_git: bool) -> None:
     if has_git:

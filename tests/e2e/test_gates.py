@@ -102,6 +102,17 @@ def test_red_wants_a_failing_test_for_each_criterion(
 # --- DG-03 -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.criterion("DG-02")
+def test_one_red_row_makes_a_function_red(project: Project) -> None:
+    table = (
+        "@pytest.mark.parametrize('expected', [1, 2, 3])\ndef test_rows(expected):\n    assert step_1() == expected\n"
+    )
+    project.write(test_rows=f"import pytest\n\nfrom steps import step_1\n\n\n{table}", steps=steps(1))
+    ran, verdict = judge(project, "--phase=red")
+    seen = verdict["gate_1"]["values"]
+    assert (ran.code, seen["tests_total"], seen["tests_failing"], seen["tests_passing"]) == (0, 2, 2, 0)
+
+
 # --- DG-04 -------------------------------------------------------------------------------------------------------
 
 ONE_OF = (

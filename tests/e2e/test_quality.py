@@ -99,13 +99,10 @@ def test_the_probe_opens_the_gate(project: Project) -> None:
 
 
 def test_before_is_what_green_ended_with_however_late_the_first_run_comes(project: Project) -> None:
-    enter_refactor(project).write(price=TIDY)
-    _, out, verdict = refactor(project)
+    _, out, verdict = refactor(enter_refactor(project).write(price=TIDY))
     metrics = verdict["metrics"]
     assert (metrics["quality_before"], metrics["quality_after"], metrics["quality_delta"]) == (-1, 0, 1)
     assert "Quality, before -> now: fewer is better" in out
-    assert "price.py      1->0" in out
-    assert verdict["tables"][0]["rows"][0][:2] == ["price.py", "1->0"]
     assert "| price.py | 1->0 |" in (project.root / "verdict.md").read_text(encoding="utf-8")
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from phase_gate import bound
 from phase_gate.cli import main
-from phase_gate.storage.tree import listing as walked_files
 from tests.e2e.sessions import last_run
 from tests.support import Project
 
@@ -30,16 +29,13 @@ def project(project: Project) -> Project:
     return project.write({"pytest.ini": "[pytest]\n", "tests/test_a.py": PASSING})
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("folder", "options", "lines"),
     [
         pytest.param("tests", ("-q",), 1, id="quiet-in-a-subfolder"),
         pytest.param("tests", ("-qq",), 0, id="very-quiet-is-one-line"),
-        pytest.param("tests", ("--no-header",), 1, id="without-a-header-in-a-subfolder"),
         pytest.param("tests", ("-q", "--phase-shard=1/1"), 1, id="a-quiet-shard-in-a-subfolder"),
         pytest.param("tests", ("-q", "--collect-only"), 1, id="a-run-that-is-not-recorded"),
-        pytest.param("tests", (), 0, id="the-head-of-the-run-has-named-it"),
         pytest.param(".", ("-q",), 0, id="quiet-in-the-root-itself"),
     ],
 )
@@ -69,21 +65,11 @@ def test_a_root_of_another_owner_is_refused_before_any_test(foreign: Project) ->
     assert ran.has(f"the root {foreign.root} belongs to ", "[foreign-root]", f"PHASE_GATE_TRUST_ROOT={foreign.root}")
     assert "test_a" not in ran.out
     assert not (foreign.root / ".phase-gate").exists()
-
-
-@posix_only
-@pytest.mark.parametrize(
-    "value", [pytest.param("{root}", id="by-its-path"), pytest.param(".", id="as-the-current-folder")]
-)
-def test_the_user_may_trust_it(foreign: Project, value: str) -> None:
-    foreign.environment.setenv("PHASE_GATE_TRUST_ROOT", value.format(root=foreign.root))
-    assert foreign.run("--phase=green").code == 10
-    assert last_run(foreign)["kind"] == "complete"
-
-
-@posix_only
-def test_without_phase_nobody_asks(foreign: Project) -> None:
-    assert foreign.run().code == 0
+    assert foreign.run().code == 0, "without a phase nobody asks"
+    for value in (str(foreign.root), "."):
+        foreign.environment.setenv("PHASE_GATE_TRUST_ROOT", value)
+        foreign.run("--phase=green")
+        assert last_run(foreign)["kind"] == "complete"
 
 
 @posix_only
@@ -100,12 +86,6 @@ def test_every_command_refuses_it(foreign: Project, words: tuple[str, ...], caps
     assert main(list(words)) == 2
     assert "[foreign-root]" in capsys.readouterr().err
     assert sorted(foreign.root.rglob("*")) == before
-
-
-@posix_only
-def test_doctor_says_it_in_its_place(foreign: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor"]) == 1
-    assert "- configuration the root " in capsys.readouterr().out
 
 
 @posix_only
@@ -126,20 +106,3 @@ def test_root_may_work_in_a_checkout_of_another_owner(project: Project) -> None:
         project.environment.setattr(bound.os, "geteuid", lambda: 0)
     assert project.run("--phase=green").code == 10
     assert last_run(project)["kind"] == "complete"
-
-
-# --- a walk without git
-
-
-@pytest.mark.sweep
-def test_a_run_in_a_folder_with_too_many_files(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    assert project.run("--phase=green").code == 10
-    with project.environment.context() as patch:
-        patch.setattr(walked_files, "MAX_VISITED", 3)
-        ran = project.run("--phase=green")
-        assert ran.code == 11
-        assert ran.has("1 passed", f"{project.root} has more than 3 files and folders", "[too-many-files]", "git init")
-        capsys.readouterr()
-        assert main(["check"]) == 11
-        assert str(project.root) in capsys.readouterr().err
-    assert project.run("--phase=green").code == 0, "nothing was lost"
