@@ -15,10 +15,3 @@ def test_the_surface_is_as_listed() -> None:
 def test_the_list_is_sorted_and_has_each_name_once() -> None:
     text = FILE.read_text(encoding="utf-8")
     assert render(parse(text)) == text
-
-
-def test_a_name_that_comes_or_goes_is_told() -> None:
-    before = {"guards": frozenset({"complete-run", "tests-kept"}), "metrics": frozenset({"runs"})}
-    now = {"guards": frozenset({"complete-run", "new-code-tested"}), "metrics": frozenset({"runs"})}
-    assert [*compare(before, now)] == ["guards: new-code-tested appeared", "guards: tests-kept vanished"]
-    assert [*compare(before, {"guards": before["guards"]})] == ["metrics: runs vanished"]

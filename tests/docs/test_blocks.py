@@ -22,7 +22,6 @@ from tests.docs.blocks import (
     blocks_of,
     matches,
     pages,
-    plain_call,
     run_page,
     shows_proofs,
     unsaid_statuses,
@@ -174,9 +173,7 @@ def test_the_readme_begins_with_what_to_install() -> None:
 @pytest.mark.parametrize(
     ("expected", "output", "is_same"),
     [
-        pytest.param(["a"], ["a"], True, id="the-same-line"),
         pytest.param(["a"], ["a", "b"], False, id="a-line-too-many"),
-        pytest.param(["a"], ["a  ", ""], True, id="blanks-at-the-end-do-not-matter"),
         pytest.param(["a", "..."], ["a", "b", "c"], True, id="dots-are-any-lines"),
         pytest.param(["...", "c"], ["a", "b"], False, id="what-follows-dots-has-to-be-there"),
         pytest.param(["in [...]s"], ["in 0.10s"], True, id="brackets-are-any-text"),
@@ -185,27 +182,6 @@ def test_the_readme_begins_with_what_to_install() -> None:
 )
 def test_wildcards(expected: list[str], output: list[str], is_same: bool) -> None:
     assert matches(expected, output) is is_same
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("pytest --phase=red", ("pytest", "--phase=red")),
-        ("phase-gate signal --reason 'it fails'", ("phase-gate", "signal", "--reason", "it fails")),
-        ("phase-gate check || echo closed", ()),
-        ("phase-gate status > status.txt", ()),
-        ("CI=true pytest", ()),
-    ],
-)
-def test_what_needs_no_shell(line: str, words: tuple[str, ...]) -> None:
-    assert plain_call(line) == words
-
-
-@needs_a_shell
-def test_a_session_knows_how_the_last_command_ended(tmp_path: Path) -> None:
-    session = Session(tmp_path)
-    assert session.type("exit 10") == (10, "")
-    assert session.type("echo $?") == (0, "10\n")
 
 
 def _quoted(lines: tuple[str, ...]) -> str:

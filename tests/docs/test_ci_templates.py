@@ -62,13 +62,6 @@ def test_one_job_on_github(machine: Callable[..., Machine]) -> None:
     assert "::error" not in gate.out
 
 
-def test_one_job_on_github_that_fails(machine: Callable[..., Machine]) -> None:
-    (gate,) = machine("ci-gate", basket=WRONG).github(read("ci-gate", "github.yml"))
-    assert gate.code == 1
-    assert gate.outputs["gate1"] == "false"
-    assert gate.out.count("::error title=Gate 1 is closed") == 1
-
-
 @pytest.mark.sweep
 def test_one_job_on_gitlab(machine: Callable[..., Machine]) -> None:
     gate, say = machine("ci-gate").gitlab(read("ci-gate", "gitlab.yml"))

@@ -34,13 +34,6 @@ def test_every_module_that_is_named_exists(page: Path) -> None:
     assert find_unknown_places(page.read_text(encoding="utf-8")) == []
 
 
-def test_a_module_that_is_gone_is_noticed() -> None:
-    assert find_unknown_places("read `gate/gone.xyz` and `gate/nothing.py`, in cellars/ or gate/.") == [
-        "cellars/",
-        "gate/nothing.py",
-    ]
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_environment_that_is_named_exists(page: Path) -> None:
     tox = configparser.ConfigParser()

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from scripts.pictures import DRAWN, FOLDER, _pieces
+from scripts.pictures import DRAWN, FOLDER
 from tests.docs.blocks import pages
 
 
@@ -20,15 +20,3 @@ def test_a_drawing_is_up_to_date(name: str) -> None:
 def test_every_picture_is_shown_somewhere() -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in pages())
     assert [path.name for path in sorted(FOLDER.iterdir()) if f"pictures/{path.name}" not in text] == []
-
-
-def test_pictures_of_the_report_are_small() -> None:
-    assert all(path.stat().st_size < 200_000 for path in FOLDER.iterdir())
-
-
-def test_colours_of_a_terminal() -> None:
-    assert list(_pieces("\x1b[32m  + a b    1\x1b[0m \x1b[1mx\x1b[0m")) == [
-        (2, "+ a b", "#5dd39a", False),
-        (11, "1", "#5dd39a", False),
-        (13, "x", "", True),
-    ]

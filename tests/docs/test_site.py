@@ -35,14 +35,10 @@ def adapted(text: str, name: str = "how-to/page") -> str:
             "```{code-block} python\n:caption: a.py\n\nx\n```",
             id="a-file-has-its-name",
         ),
-        pytest.param("```yaml task\nx\n```", "```{code-block} yaml\n\nx\n```", id="how-we-check-it-is-ours"),
-        pytest.param("```\nx\n```", "```{code-block} text\n\nx\n```", id="no-language"),
         pytest.param(
             "```text\n[a](../../LICENSE)\n```", "```{code-block} text\n\n[a](../../LICENSE)\n```", id="no-link"
         ),
         pytest.param("[a](red.md#b)", "[a](red.md#b)", id="a-page"),
-        pytest.param("[a](#b)", "[a](#b)", id="an-anchor"),
-        pytest.param("[a](https://a.example/b)", "[a](https://a.example/b)", id="elsewhere"),
         pytest.param("[a](../../LICENSE)", f"[a]({conf.REPOSITORY}/blob/main/LICENSE)", id="a-file-of-the-repository"),
         pytest.param("[a](../../examples)", f"[a]({conf.REPOSITORY}/tree/main/examples)", id="a-folder-of-it"),
         pytest.param(
