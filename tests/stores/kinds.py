@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from phase_gate.stores.address import make_address, parse_address
+from phase_gate.stores.address import parse_address
 from phase_gate.stores.git_store import GitStore, open_store
 from phase_gate.stores.postgresql_store import PostgresqlStore
 from phase_gate.stores.shared import SharedStore
@@ -107,7 +107,7 @@ class GitServer:
         self.store = f"git:{self.remote}#shop"
 
     def open(self, machine: Path, **more: Any) -> GitStore:
-        address, folder = make_address("git", self.remote, "shop"), machine / ".phase-gate" / "store"
+        address, folder = parse_address(self.store), machine / ".phase-gate" / "store"
         environment = {**os.environ, **self.variables}
         if not more:
             return open_store(address, folder, environment)

@@ -7,7 +7,7 @@ from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
-from phase_gate.errors import ForeignStateError, NotAllowedError, RollbackError, StateError
+from phase_gate.errors import ForeignStateError, NotAllowedError, RollbackError, StateError, TamperedError
 from phase_gate.gate.overrides import Person, refuse_excuse
 from phase_gate.gate.state import NEW_STATE, Event
 from phase_gate.project import Project
@@ -45,10 +45,12 @@ def _repair(store: TaskStore) -> Done:
     from phase_gate.stores.task_store import SharedTaskStore
 
     if isinstance(store, SharedTaskStore):
-        taken = store.repair_copy()
+        if not isinstance(audit(store)[2], TamperedError):
+            raise NotAllowedError("nothing is damaged", remedy="phase-gate status")
+        lines, copy = store.download_again()
         return Done(
-            text=f"repaired: {taken.lines} lines downloaded again from {store.shared.shown}; copy: {taken.copy.name}",
-            document={"repaired": True, "kept_lines": taken.lines, "dropped_bytes": 0, "copy": str(taken.copy)},
+            text=f"repaired: {lines} lines downloaded again from {store.shared.shown}; copy: {copy.name}",
+            document={"repaired": True, "kept_lines": lines, "dropped_bytes": 0, "copy": str(copy)},
         )
     done = repair(store)
     return Done(

@@ -22,20 +22,23 @@ from pathlib import Path
 # By name: a test that puts another `subprocess.Popen` in its place must not be called here.
 from subprocess import PIPE, Popen, TimeoutExpired
 
-from phase_gate.errors import RollbackError, StorageError, TamperedError
+from phase_gate.errors import RollbackError, StorageError, StoreUnreachableError, TamperedError
 from phase_gate.hashing import sha1
-from phase_gate.storage.files import REAL, exists, read_bytes, refuse, remove_file, write_atomically
+from phase_gate.storage.files import REAL, exists, read_bytes, refusing, remove_file, write_atomically
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.paths import make_state_folder
-from phase_gate.storage.tree.git_command import GIT_SETTINGS, NO_HOOKS, NoGitError, find_git
+from phase_gate.storage.tree.git_command import GIT_SETTINGS, NO_HOOKS, find_git
+from phase_gate.stores.address import hide_secret
 from phase_gate.stores.shared import Head
 from phase_gate.values import Value
+from phase_gate.visible import show_line
 
 ROLLBACK = "bring the store's newer ledger back, or phase-gate audit --accept-rollback"
 
 #: Seconds that git may take for one answer, its own or a server's.
 LIMIT = 30.0
 _MAX_COMPLAINT = 1 << 16
+_LONGEST_COMPLAINT = 200
 
 #: All the settings that it has.
 _CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = false\n\tbare = true\n"
@@ -111,7 +114,7 @@ class Repository:
     # --- calling git ----------------------------------------------------------------------------------------------
 
     def call(self, *words: str, given: bytes = b"", protocols: str = "none") -> Answer:
-        """Call git. Raises NoGitError where it can't be started.
+        """Call git. Raises StoreUnreachableError where it can't be started.
 
         :param protocols: by which it may ask a server.
         """
@@ -132,7 +135,7 @@ class Repository:
                     start_new_session=True,
                 )
             except OSError as error:
-                raise NoGitError(str(error)) from error
+                raise self._failed(str(error)) from error
             said = b""
             try:
                 with contextlib.suppress(TimeoutExpired):
@@ -148,8 +151,14 @@ class Repository:
     def _ask(self, *words: str, given: bytes = b"") -> bytes:
         answer = self.call(*words, given=given)
         if answer.status != 0:
-            raise NoGitError(answer.complaint)
+            raise self._failed(answer.complaint)
         return answer.said
+
+    def _failed(self, complaint: str) -> StoreUnreachableError:
+        return StoreUnreachableError(
+            f"{self._shown} needs git, which fails: {first_line(complaint) or 'no answer'}",
+            remedy=f"install git 2.30 or newer; if it is there, remove {self.folder}, which is a copy",
+        )
 
     def _make(self) -> None:
         """Make it, or see to it that its settings are ours: the folder may have come with foreign files."""
@@ -188,10 +197,8 @@ class Repository:
         temporary = self.folder / os.urandom(8).hex()
         write_atomically(REAL, temporary, content, durable=False)
         _make_folder(path.parent)
-        try:
+        with refusing(path):
             REAL.replace(temporary, path)
-        except OSError as error:
-            raise refuse(path, error) from error
 
     # --- transactions ---------------------------------------------------------------------------------------------
 
@@ -304,7 +311,11 @@ def _end(process: Popen[bytes]) -> None:
 
 
 def _make_folder(path: Path) -> None:
-    try:
+    with refusing(path):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise refuse(path, error) from error
+
+
+def first_line(text: str) -> str:
+    """Return the first line of git's message, without secrets."""
+    said = next((row.strip() for row in text.splitlines() if row.strip()), "")
+    return show_line(hide_secret(said))[:_LONGEST_COMPLAINT]

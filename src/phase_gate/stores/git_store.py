@@ -16,17 +16,10 @@ from urllib.parse import urlsplit
 from phase_gate.errors import MovedError, RollbackError, StateError, StoreUnreachableError, UsageError
 from phase_gate.hashing import sha256
 from phase_gate.storage import cache
-from phase_gate.storage.tree.git_command import NoGitError, try_git
-from phase_gate.stores.address import StoreAddress, hide_secret, make_address
-from phase_gate.stores.git_repository import ROLLBACK, Answer, Repository, Sent
+from phase_gate.storage.tree.git_command import try_git
+from phase_gate.stores.address import StoreAddress, hide_secret
+from phase_gate.stores.git_repository import ROLLBACK, Answer, Repository, Sent, first_line
 from phase_gate.stores.shared import UNKNOWN, Head, Tail
-from phase_gate.visible import show_line
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    T = TypeVar("T")
 
 _TASKS = "refs/phase-gate"
 #: How often a push is tried that the server refuses though no other was first: a lock there is held for a moment.
@@ -39,7 +32,6 @@ _STALE = b"(stale info)"
 _FETCHED = 200
 #: Lines of a task of which it is kept when they were first seen: more than runs are ever open at once.
 _KEPT_SEEN = 100
-_LONGEST_COMPLAINT = 200
 
 
 def open_store(address: StoreAddress, folder: Path, environment: Mapping[str, str]) -> GitStore:
@@ -94,7 +86,7 @@ class GitStore:
             if answer.status != 0:
                 raise self._unreachable(answer)
         old = [task for task in tips if seen[task] == tips[task]]
-        heads = self._local(lambda: repository.find_heads(tips[task] for task in old))
+        heads = repository.find_heads(tips[task] for task in old)
         found = {task: Tail(head=heads[tips[task]]) for task in old if heads[tips[task]] == known.get(task)}
         for task in tips.keys() - found.keys():
             try:
@@ -115,7 +107,7 @@ class GitStore:
             return
         if _head_of(sent) != after:
             raise self._moved(task)
-        mine = self._local(lambda: self._repository.write_transaction(tip, last, rows, objects))
+        mine = self._repository.write_transaction(tip, last, rows, objects)
         self._send(task, tip, mine)
         self._repository.write_ref(self._ref(task), mine.commit)
 
@@ -143,7 +135,7 @@ class GitStore:
         Raises StoreUnreachableError if it does not.
         """
         ref = f"{self._prefix}.try/{os.urandom(8).hex()}"
-        value = self._local(lambda: self._repository.write_commit("phase-gate: a try", {}))
+        value = self._repository.write_commit("phase-gate: a try", {})
         answer = self._push(ref, "", value)
         if answer.status != 0:
             raise self._refused(ref, answer)
@@ -180,7 +172,7 @@ class GitStore:
         """Return the transactions from the known one on. Raises RollbackError for a rewritten ref."""
         if not tip:
             return []
-        sent = self._local(lambda: self._repository.list_sent(tip, known))
+        sent = self._repository.list_sent(tip, known)
         if tip != known:
             self._repository.write_ref(self._ref(task), tip)
         return sent
@@ -190,11 +182,11 @@ class GitStore:
         if head.serial < after.serial or head == after:
             return Tail(head=head)
         if after not in [each.head for each in sent]:
-            sent = self._local(lambda: self._repository.list_sent(tip))
+            sent = self._repository.list_sent(tip)
         if after.serial and after not in [each.head for each in sent]:
             raise self._rollback(f"does not have line {after.serial} of task {task} any more")
         news = [each for each in sent if each.head.serial > after.serial]
-        rows, objects = self._local(lambda: self._repository.load(news))
+        rows, objects = self._repository.load(news)
         return Tail(head=head, rows=rows, objects=objects)
 
     # --- writing --------------------------------------------------------------------------------------------------
@@ -237,17 +229,7 @@ class GitStore:
         return self._call("push", *words, "--", self._remote, f"{value}:{ref}")
 
     def _call(self, *words: str) -> Answer:
-        return self._local(lambda: self._repository.call(*words, protocols=":".join(protocols_for(self._remote))))
-
-    def _local(self, look: Callable[[], T]) -> T:
-        """Return what a look at our own repository finds. Raises StoreUnreachableError where git can't look."""
-        try:
-            return look()
-        except NoGitError as error:
-            raise StoreUnreachableError(
-                f"{self.shown} needs git, which fails: {_first_line(str(error)) or 'no answer'}",
-                remedy=f"install git 2.30 or newer; if it is there, remove {self._folder}, which is a copy",
-            ) from error
+        return self._repository.call(*words, protocols=":".join(protocols_for(self._remote)))
 
     # --- names and errors -----------------------------------------------------------------------------------------
 
@@ -277,14 +259,8 @@ class GitStore:
 
 
 def _complaint(answer: Answer) -> str:
-    line = _first_line(answer.complaint)
+    line = first_line(answer.complaint)
     return f": {line}" if line else ""
-
-
-def _first_line(text: str) -> str:
-    """Return the first line of git's message, without secrets."""
-    said = next((row.strip() for row in text.splitlines() if row.strip()), "")
-    return show_line(hide_secret(said))[:_LONGEST_COMPLAINT]
 
 
 def _head_of(sent: list[Sent]) -> Head:
@@ -317,7 +293,7 @@ def find_remote(address: StoreAddress, folder: Path) -> str:
     if _is_path(place):
         return os.path.normpath(os.path.join(folder, place))
     if any(mark in place for mark in (":", "/", "\\")):
-        return _require_safe(place)
+        return place
     said = try_git(folder, "config", "--get", f"remote.{place}.url")
     found = "" if said is None else os.fsdecode(said).rstrip("\n")
     if not found:
@@ -325,10 +301,9 @@ def find_remote(address: StoreAddress, folder: Path) -> str:
             f"{place!r} is no remote of this repository",
             remedy=f"git remote -v shows those that there are; a folder is written as ./{place}",
         )
-    remote = make_address(kind="git", place=found, project=address.project).place
-    if not _is_path(remote):
-        return _require_safe(remote)
-    path = os.path.normpath(os.path.join(folder, remote))
+    if not _is_path(found):
+        return found
+    path = os.path.normpath(os.path.join(folder, found))
     if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
         # Hooks of a folder's repository run as this user: an unpacked archive must not bring both along.
         raise UsageError(
@@ -342,12 +317,6 @@ def _is_path(place: str) -> bool:
         return False
     before = place.partition("/")[0]
     return os.path.isabs(place) or place.startswith(".") or ("/" in place and ":" not in before)
-
-
-def _require_safe(remote: str) -> str:
-    if remote.startswith("http://") and "http" not in protocols_for(remote):
-        raise UsageError("http:// sends all in the clear", remedy="use https:// or ssh://")
-    return remote
 
 
 def protocols_for(remote: str) -> Iterator[str]:

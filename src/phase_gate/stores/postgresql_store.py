@@ -17,7 +17,7 @@ from pathlib import Path
 from phase_gate.errors import MovedError, RollbackError, StoreUnreachableError
 from phase_gate.storage.ledger import GENESIS
 from phase_gate.stores.address import StoreAddress
-from phase_gate.stores.shared import Head, Tail
+from phase_gate.stores.shared import UNKNOWN, Head, Tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -143,23 +143,20 @@ class PostgresqlStore:
     # --- the protocol --------------------------------------------------------------------------------------------
 
     def read(self, task: str, after: Head) -> Tail:
-        found = _Answer(after)
-        for kind, _, *rest in self._ask(_READ, self._project, task, after.serial):
-            found.add(kind, *rest)
-        if found.is_other:
+        found = _tail(after, [(kind, *rest) for kind, _, *rest in self._ask(_READ, self._project, task, after.serial)])
+        if found is None:
             raise RollbackError(
                 f"{self.shown} has another line {after.serial} of task {task} than the one that was read before",
                 remedy="bring the store's own ledger back, then phase-gate audit",
             )
-        return found.tail()
+        return found
 
     def read_all(self, known: Mapping[str, Head]) -> dict[str, Tail]:
-        """Return what each task has after the line that is known of it; of one whose line is another, only the last."""
         serials = json.dumps({task: head.serial for task, head in known.items()})
-        answers: dict[str, _Answer] = {}
+        rows: dict[str, list[Row]] = {}
         for kind, task, *rest in self._ask(_READ_ALL, self._project, serials):
-            answers.setdefault(task, _Answer(known.get(task, Head()))).add(kind, *rest)
-        return {task: answer.tail() for task, answer in answers.items()}
+            rows.setdefault(task, []).append((kind, *rest))
+        return {task: _tail(known.get(task, Head()), found) or UNKNOWN for task, found in rows.items()}
 
     def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
         lines = rows.splitlines(keepends=True)
@@ -172,8 +169,8 @@ class PostgresqlStore:
         try:
             # Asked twice where the connection breaks: the same lines are not added again.
             self._connection.ask(_APPEND, *values)
-        except Refused as error:
-            if error.code not in _MOVED:
+        except _load_psycopg().Error as error:
+            if error.sqlstate not in _MOVED:
                 raise self._translate(error) from None
             if self._ask(_FIND_LINE, self._project, task, last.serial, last.hash):
                 return  # it was us: only the answer was lost
@@ -204,37 +201,28 @@ class PostgresqlStore:
     def _ask(self, statement: str, *values: object) -> list[Row]:
         try:
             return self._connection.ask(statement, *values)
-        except Refused as error:
+        except _load_psycopg().Error as error:
             raise self._translate(error) from None
 
-    def _translate(self, error: Refused) -> StoreUnreachableError:
-        remedy = _REMEDIES.get(error.code, "fix the cause on the server, then run again")
-        return StoreUnreachableError(f"{self.shown}: {error} ({error.code})", remedy=remedy)
+    def _translate(self, error: Any) -> StoreUnreachableError:
+        remedy = _REMEDIES.get(error.sqlstate, "fix the cause on the server, then run again")
+        said = " ".join((error.diag.message_primary or "no reason").split())
+        return StoreUnreachableError(f"{self.shown}: {said} ({error.sqlstate})", remedy=remedy)
 
 
-class _Answer:
-    """What a task has, as it comes row by row."""
-
-    def __init__(self, known: Head) -> None:
-        self._known, self._head, self.is_other = known, Head(), False
-        self._rows: list[tuple[int, bytes]] = []
-        self._objects: dict[str, bytes] = {}
-
-    def add(self, kind: str, serial: int, name: str, content: bytes) -> None:
+def _tail(known: Head, rows: Iterable[Row]) -> Tail | None:
+    """Return what a task has after the known line; None if it has another line in that place."""
+    head, lines, objects = Head(), {}, {}
+    for kind, serial, name, content in rows:
         if kind == "object":
-            self._objects[name] = content
+            objects[name] = content
         elif kind == "head":
-            self._head = Head(serial, name)
-        elif serial > self._known.serial:
-            self._rows.append((serial, content))
-        else:
-            self.is_other = name != self._known.hash
-
-    def tail(self) -> Tail:
-        if self.is_other:
-            return Tail(head=self._head)
-        rows = b"".join(content for _, content in sorted(self._rows))
-        return Tail(head=self._head, rows=rows, objects=self._objects)
+            head = Head(serial, name)
+        elif serial > known.serial:
+            lines[serial] = content
+        elif name != known.hash:
+            return None
+    return Tail(head=head, rows=b"".join(lines[serial] for serial in sorted(lines)), objects=objects)
 
 
 def quote_name(name: str) -> str:
@@ -263,15 +251,6 @@ _DEFAULTS = {
 }
 
 
-class Refused(Exception):  # noqa: N818  (caught by the store, which makes errors of it)
-    """The server has refused a statement."""
-
-    def __init__(self, code: str, text: str) -> None:
-        super().__init__(" ".join(text.split()))
-        #: Of five characters, by the SQL standard.
-        self.code = code
-
-
 class _LateError(Exception):
     """No answer within the limit: asking again would take as long."""
 
@@ -290,14 +269,16 @@ class Connection:
     def ask(self, statement: str, *values: object) -> list[Row]:
         """Run a statement, or without values several, as one transaction; return its rows.
 
-        Raises Refused if the server refuses it, StoreUnreachableError if it does not answer. Tries again once if the
-        connection breaks.
+        Raises psycopg.Error if the server refuses it, StoreUnreachableError if it does not answer. Tries again once if
+        the connection breaks.
         """
         psycopg = _load_psycopg()
         for is_last in (False, True):
             try:
                 return self._run(statement, values)
             except (psycopg.Error, _LateError) as error:
+                if self.opened is not None:
+                    raise
                 if is_last or isinstance(error, (_LateError, psycopg.errors.ConnectionTimeout)):
                     said = " ".join(str(error).split()) or "the connection is gone"
                     raise StoreUnreachableError(f"{self._shown} does not answer: {said}", remedy=_CONNECT) from None
@@ -312,6 +293,7 @@ class Connection:
     def _run(self, statement: str, values: tuple[object, ...]) -> list[Row]:
         psycopg = _load_psycopg()
         if self.opened is None or self._owner != os.getpid() or self.opened.closed:
+            self.opened = None
             self.opened = _limited().connect(
                 "",
                 autocommit=True,
@@ -324,10 +306,9 @@ class Connection:
             cursor = self.opened.execute(statement, values or None, binary=bool(values))
             return cursor.fetchall() if cursor.description else []
         except BaseException as error:  # Ctrl-C too
-            if isinstance(error, psycopg.Error) and error.sqlstate and not self.opened.closed:
-                raise Refused(error.sqlstate, error.diag.message_primary or "no reason") from None
             # Unless the server's whole answer was read: the next one would be what is left of it.
-            self.close()
+            if not (isinstance(error, psycopg.Error) and error.sqlstate) or self.opened.closed:
+                self.close()
             raise
 
 

@@ -96,11 +96,9 @@ class SharedStore(Protocol):
 
 #: How often a change is tried when others are always first.
 _TRIES = 40
-#: Seconds of the shortest wait before the next try. Each wait may be twice as long as the one before, most of it is
-#: left to chance, and none takes longer than so many tries: a crowd is then first in turns, and none of it sleeps for
-#: long when the others have gone.
-_FIRST_WAIT = 0.05
-_LONGEST_IN_TRIES = 4
+#: The wait before the next try, in seconds at least, and in durations of a try at most. It doubles each time, and most
+#: of it is random, so that the members of a crowd are first in turns.
+_FIRST_WAIT, _LONGEST_IN_TRIES = 0.05, 4
 
 
 def again_if_moved(function: Callable[P, T]) -> Callable[P, T]:

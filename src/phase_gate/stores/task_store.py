@@ -28,7 +28,6 @@ from phase_gate.storage.opening import Opened
 from phase_gate.storage.paths import task_folder, task_names
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores.shared import Head, SharedStore, Tail
-from phase_gate.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,13 +37,6 @@ if TYPE_CHECKING:
 
 _STORE_DAMAGED = "restore the store's ledger, or start again under another project name"
 _OTHER_PLACE = "PHASE_GATE_STORE=folder continues with the folder; to start again in the store, move the folder away"
-
-
-class Taken(Value):
-    #: Number of lines that were downloaded again.
-    lines: int
-    #: Where the old ledger is.
-    copy: Path
 
 
 class SharedTaskStore(TaskStore):
@@ -78,23 +70,15 @@ class SharedTaskStore(TaskStore):
 
     # --- what others have added ----------------------------------------------------------------------------------
 
-    def read(self) -> Opened:
-        """Return the task as the shared store has it; what is new is written to the folder, under its lock."""
-        return self._look(self._read_beyond)
+    def read(self, told: tuple[Head, Tail] | None = None) -> Opened:
+        """Return the task as the shared store has it; what is new is written to the folder, under its lock.
 
-    def read_with(self, known: Head, told: Tail) -> Opened:
-        """Return the task of the shared store, from the answer to an earlier query."""
-
-        def read(opened: Opened) -> Tail | None:
-            # The state file may lag behind its ledger. An answer without rows means an error: the next query raises it.
-            is_of_use = Head(opened.serial, opened.head) == known and told.rows
-            return told if is_of_use else self._read_beyond(opened)
-
-        return self._look(read)
-
-    def _look(self, read: Callable[[Opened], Tail | None]) -> Opened:
+        :param told: what the store has told already beyond a line, if that is the folder's last one.
+        """
         opened = super().read()
-        tail = read(opened)
+        # The state file may lag behind its ledger. An answer without rows means an error: the next query raises it.
+        is_of_use = told is not None and told[0] == _head(opened) and told[1].rows
+        tail = told[1] if told is not None and is_of_use else self._read_beyond(opened)
         if tail is None:
             return opened
         with self.lock():
@@ -121,7 +105,7 @@ class SharedTaskStore(TaskStore):
 
     def _read_beyond(self, opened: Opened) -> Tail | None:
         """Return what the shared store has beyond the folder; None where both are the same."""
-        here = Head(opened.serial, opened.head)
+        here = _head(opened)
         tail = self.shared.read(self.task, here)
         if tail.rows:
             return tail
@@ -152,7 +136,7 @@ class SharedTaskStore(TaskStore):
 
         Raises MovedError if another machine was first.
         """
-        before, after = Head(opened.serial, opened.head), Head(last.seq, last.hash)
+        before, after = _head(opened), Head(last.seq, last.hash)
         objects = {name: self.objects.packed(name) for name in sorted(self.objects.kept)}
         try:
             self.shared.append(self.task, before, after, data, objects)
@@ -180,28 +164,17 @@ class SharedTaskStore(TaskStore):
                 problem = f"line {number} is not the one that {self.shared.shown} has"
                 raise TamperedError(problem, remedy="phase-gate audit --repair")
 
-    def repair_copy(self) -> Taken:
-        """Download a damaged copy again. Raises NotAllowedError if it is not damaged, TamperedError if the store is."""
-        if not self._is_damaged():
-            raise NotAllowedError("nothing is damaged", remedy="phase-gate status")
+    def download_again(self) -> tuple[int, Path]:
+        """Set the copy aside and download it again. Return the number of lines, and where the old ledger is.
+
+        Raises TamperedError if the store's own ledger is damaged.
+        """
         tail = self.shared.read(self.task, Head())
         if tail.rows:
             self._follow(Opened(), tail)
         with self.lock():
             copy = self._put_aside()
-            return Taken(lines=self._take_over(Opened()).serial, copy=copy)
-
-    def _is_damaged(self) -> bool:
-        alone = self.alone()
-        try:
-            alone.check_objects(alone.read().state)
-            for _ in alone.lines():
-                pass
-            self.read()
-            self.verify_whole()
-        except TamperedError:
-            return True
-        return False
+            return self._take_over(Opened()).serial, copy
 
     def accept_rewritten(self) -> None:
         """Download the copy from a store that was rewritten, after a person has accepted that.
@@ -259,12 +232,16 @@ def catch_up_all(
         try:
             store = open_store(task)
             assert isinstance(store, SharedTaskStore), "tasks are shared here"
-            store.read_with(head, tail)
+            store.read((head, tail))
         except StoreUnreachableError:
             raise
         except StateError as error:
             refused[task] = error
     return refused
+
+
+def _head(opened: Opened) -> Head:
+    return Head(opened.serial, opened.head)
 
 
 def _known_head(file: Path) -> Head:
