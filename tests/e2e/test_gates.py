@@ -293,7 +293,7 @@ def test_perfect_metrics_never_become_a_signal(project: Project) -> None:
         pytest.param(
             {"phase-gate.yaml": "run: {exit_signal: always}\n"},
             "",
-            "a signal in a file is not given on purpose",
+            "unknown key 'exit_signal' in run",
             id="configuration",
         ),
         pytest.param(

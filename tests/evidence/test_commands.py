@@ -11,7 +11,7 @@ from phase_gate.evidence.commands import CommandProvider
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.evidence.gathering import gather_evidence
 from phase_gate.gate.measured import Measured
-from phase_gate.workflow.settings import Configuration, EvidenceCommand
+from phase_gate.workflow.settings import Configuration, EvidenceCommand, EvidenceSettings
 from tests.evidence.processes import Reached, is_alive
 
 pytestmark = pytest.mark.processes
@@ -19,12 +19,16 @@ pytestmark = pytest.mark.processes
 PYTHON = sys.executable
 
 
+def configured(*commands: EvidenceCommand) -> Configuration:
+    return Configuration(evidence=EvidenceSettings(commands={command.name: command for command in commands}))
+
+
 def measure(tmp_path: Path, *commands: EvidenceCommand, said: list[str] | None = None) -> Measured:
     context = EvidenceContext(
         root=tmp_path,
         folder=tmp_path / ".phase-gate",
         state_folder=tmp_path / ".phase-gate",
-        configuration=Configuration(commands=commands),
+        configuration=configured(*commands),
         wanted=frozenset(command.metric for command in commands),
         show=(said if said is not None else []).append,
     )
@@ -75,7 +79,7 @@ def test_it_runs_only_where_the_rules_speak_of_it(tmp_path: Path) -> None:
         root=tmp_path,
         folder=tmp_path,
         state_folder=tmp_path,
-        configuration=Configuration(commands=commands),
+        configuration=configured(*commands),
         wanted=frozenset({"asked_ok", "tests_failing"}),
     )
     assert gather_evidence(context).metrics == {"asked_ok": True}
@@ -91,7 +95,7 @@ def test_a_provider_that_raises_is_named_and_takes_nothing_with_it(tmp_path: Pat
         root=tmp_path,
         folder=tmp_path,
         state_folder=tmp_path,
-        configuration=Configuration(commands=(python("pass", name="asked"),)),
+        configuration=configured(python("pass", name="asked")),
         wanted=frozenset({"asked_ok"}),
     )
     measured = gather_evidence(context, {"broken": Broken(), "commands": CommandProvider()})

@@ -152,7 +152,7 @@ def _from_metric(measured: Measured, name: str, yes: str, no: str) -> Known:
 
 
 def _build(project: Project, measured: Measured) -> Known:
-    if not any(command.name == "build" for command in project.configuration.commands):
+    if "build" not in project.configuration.evidence.commands:
         return Known(None, "there is no command evidence.commands.build")
     return _from_metric(measured, "build_ok", "it exited with 0", "it did not exit with 0")
 

@@ -65,8 +65,8 @@ def _check(name: str, folder: Path, project: Project) -> Checked:
         guards=load_shipped_guards(),
         extra_metrics=configuration.overlay.metrics,
         plugins=read_plugins(project),
-        measured=[command.metric for command in configuration.commands],
-        commands=[command.name for command in configuration.commands] if _is_own(path, project) else None,
+        measured=[command.metric for command in configuration.evidence.commands.values()],
+        commands=configuration.evidence.commands if _is_own(path, project) else None,
     )
 
 

@@ -131,7 +131,7 @@ class Reader:
             rows = list(zip(row, value, strict=True))
         elif isinstance(row, Table) and isinstance(value, dict):
             for key in row:
-                self._check_key(told, key)
+                self._check_key(told, key, row.path)
             rows = [(row[key], each) for key, each in value.items()]
         for node, each in rows:
             self._check(told, node, each)
@@ -149,11 +149,11 @@ class Reader:
             self.stop(row, f"{row.path} has to be a span of time, not {show(row)}", SPAN_FORM)
         return value
 
-    def _check_key(self, told: Mapping[str, Any], key: str) -> None:
+    def _check_key(self, told: Mapping[str, Any], key: str, path: str) -> None:
         if "named" in told:
             self.check_name(key, *told["named"])
         if key not in (known := told.get("most", (key,))):
-            self.stop(key, f"unknown key {shorten(key)}", f"use one of: {closest_first(key, known)}")
+            self.stop(key, f"unknown key {shorten(key)} in {path}", f"use one of: {closest_first(key, known)}")
 
     def _check(self, told: Mapping[str, Any], row: Node, value: Any) -> None:
         maximum = told.get("most", {}).get(row.path.rpartition(".")[2], told.get("maximum"))

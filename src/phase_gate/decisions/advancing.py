@@ -78,7 +78,7 @@ def advance(task: Task, *, show: Callable[[str], None]) -> EnteredPhase | Judged
                     Entry(following, how),
                     workflow,
                     run=None,
-                    allow_non_interactive=project.configuration.allow_non_interactive,
+                    allow_non_interactive=project.configuration.overrides.allow_non_interactive,
                     remembered=remember(
                         locked, workflow, following, known=state.memory.exit if how is How.NEXT else {}
                     ),

@@ -164,9 +164,11 @@ def role_of(workflow: Workflow, phase: Phase) -> str:
 
 def find_roles(settings: DriveSettings, workflow: Workflow, environment: Mapping[str, str]) -> Roles:
     """Return the commands. Raises UsageError if one is missing, not installed, or would vote on its own work."""
-    if workflow.pipeline is None or not (settings.roles or settings.voters):
+    if workflow.pipeline is None or not settings.roles:
         return Roles(usual=find_client(settings.agent, environment))
-    clients = {name: find_client(words, environment) for name, words in settings.roles.items()}
+    commands = {**settings.roles}
+    voting = commands.pop("voters", ())
+    clients = {name: find_client(words, environment) for name, words in commands.items()}
     for name in clients:
         if name.isupper() and workflow.phase(name) is None:
             known = ", ".join(each.name for each in workflow.phases)
@@ -178,7 +180,7 @@ def find_roles(settings: DriveSettings, workflow: Workflow, environment: Mapping
                 remedy="write it, or agent: for all that is left, below drive: in the settings",
             )
     usual = find_client(settings.agent, environment) if settings.agent else next(iter(clients.values()))
-    voters = [find_client((text,), environment) for text in settings.voters]
+    voters = [find_client((text,), environment) for text in voting]
     named = tuple((f"{client.name} (voter {number})", client) for number, client in enumerate(voters, start=1))
     roles = Roles(clients=clients, usual=usual, voters=named)
     _refuse_voters(roles, workflow)

@@ -24,7 +24,7 @@ class CommandProvider(Provider):
         metrics: dict[str, bool] = {}
         findings: list[Finding] = []
         warnings: list[str] = []
-        for command in context.configuration.commands:
+        for command in context.configuration.evidence.commands.values():
             if command.metric not in context.wanted:
                 continue
             ended = run_command(command, context, context.folder / "evidence" / f"{command.name}.txt")

@@ -81,7 +81,7 @@ class _Before(Value):
 
 def _find_obstacle(context: EvidenceContext) -> str:
     """Return why nothing can be measured. Empty if it can."""
-    if not context.configuration.quality.enabled:
+    if not context.configuration.evidence.quality.enabled:
         return "evidence.quality.enabled is false"
     return "" if has_ruff() else "ruff is not installed; pip install 'pytest-phase-gate[quality]'"
 
@@ -201,7 +201,7 @@ def _look(context: EvidenceContext) -> _Look:
             continue
         detail = f"{row['code']} {message}"
         found[path] += (Finding(slug="could-improve", tier="advisory", file=path, line=line, detail=detail),)
-    rules = json.dumps([version("ruff"), context.configuration.quality.rule, told], sort_keys=True)
+    rules = json.dumps([version("ruff"), context.configuration.evidence.quality.rule, told], sort_keys=True)
     return _Look(
         contents=contents,
         found={path: findings for path, findings in found.items() if path not in unread},

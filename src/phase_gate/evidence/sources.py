@@ -18,7 +18,7 @@ class SourcesProvider(Provider):
         return Measured()
 
     def remember(self, context: EvidenceContext) -> Any:
-        if not context.configuration.quality.enabled or not has_ruff():
+        if not context.configuration.evidence.quality.enabled or not has_ruff():
             return None
         return take_sources(context)
 
@@ -33,7 +33,7 @@ def has_ruff() -> bool:
 
 def list_sources(context: EvidenceContext) -> list[str]:
     """Return the sorted Python files that are neither tests nor documents, according to the configuration."""
-    settings, tests = context.configuration.quality, context.known_tests()
+    settings, tests = context.configuration.evidence.quality, context.known_tests()
     included, excluded = compile_globs(settings.include), compile_globs(settings.exclude)
     is_document = compile_globs(context.configuration.docs)
 

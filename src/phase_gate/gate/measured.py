@@ -139,7 +139,7 @@ NOTHING_REMEMBERED = Remembered()
 
 def asked_for(phase: Phase, configuration: Configuration) -> frozenset[str]:
     """Return the names that a project wants to see in a phase, whether its rules use them or not."""
-    return NEW_CODE_METRICS if configuration.new_code and phase.tests == "passing" else frozenset()
+    return NEW_CODE_METRICS if configuration.evidence.new_code and phase.tests == "passing" else frozenset()
 
 
 def wanted_names(workflow: Workflow, phase: Phase) -> frozenset[str]:
@@ -165,7 +165,7 @@ def offered_names(configuration: Configuration) -> frozenset[str]:
 
 
 def _offered(configuration: Configuration) -> dict[str, frozenset[str]]:
-    return {**PROVIDED, "commands": frozenset(command.metric for command in configuration.commands)}
+    return {**PROVIDED, "commands": frozenset(each.metric for each in configuration.evidence.commands.values())}
 
 
 # --- findings: problems and anomalies of the evidence. A hard finding belongs to a guard that closes the gate

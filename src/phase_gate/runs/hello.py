@@ -87,14 +87,14 @@ def own_settings(own: Configuration, workflow: Workflow) -> dict[str, str]:
     """Return the settings that must not change once the tests are frozen, by name."""
     settings = {f"workflow {name}": text for name, text in name_rules(workflow).items()}
     settings["setting docs"] = ", ".join(own.docs)
-    settings |= {f"setting evidence.commands.{each.name}": each.rule for each in own.commands}
-    if own.quality != QualitySettings():
-        settings["setting evidence.quality"] = own.quality.rule
-    settings |= {f"setting evidence.documents.{name}": text for name, text in own.documents.rules.items()}
+    settings |= {f"setting evidence.commands.{name}": each.rule for name, each in own.evidence.commands.items()}
+    if own.evidence.quality != QualitySettings():
+        settings["setting evidence.quality"] = own.evidence.quality.rule
+    settings |= {f"setting evidence.documents.{name}": text for name, text in own.evidence.documents.rules.items()}
     if own.proof.rule != ProofSettings().rule:
         settings["setting proof"] = own.proof.rule
     settings["setting freeze"] = ", ".join(own.freeze)
-    settings["setting overrides.allow_non_interactive"] = str(own.allow_non_interactive).lower()
+    settings["setting overrides.allow_non_interactive"] = str(own.overrides.allow_non_interactive).lower()
     for section, rules, usual in (
         ("exit_gate", own.exit_gate, ExitGate()),
         ("confidence", own.confidence, ConfidenceRules()),

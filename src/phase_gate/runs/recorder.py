@@ -204,7 +204,7 @@ class Recorder:
                         entry,
                         self.workflow,
                         run=self.id,
-                        allow_non_interactive=self.project.configuration.allow_non_interactive,
+                        allow_non_interactive=self.project.configuration.overrides.allow_non_interactive,
                         remembered=self.remembered,
                     )
                 )

@@ -74,7 +74,7 @@ class PipelineEvidence(PartEvidence):
             measured = _with_fix(measured, checks, run=run)
         elif checks:
             measured = _with_checks(measured, checks)
-        missing = missing_commands(workflow, {each.name for each in task.project.configuration.commands})
+        missing = missing_commands(workflow, task.project.configuration.evidence.commands.keys())
         return replace(measured, warnings=(*measured.warnings, missing)) if missing else measured
 
     def remember(
@@ -134,7 +134,9 @@ def _commands_of(project: Project, workflow: Workflow) -> dict[str, str]:
     """Return the commands of the workflow's checks, by the names of their rules."""
     checks = {name for phase in workflow.phases for name in requires_of(phase).checks}
     return {
-        f"evidence.commands.{each.name}": each.rule for each in project.configuration.commands if each.name in checks
+        f"evidence.commands.{name}": each.rule
+        for name, each in project.configuration.evidence.commands.items()
+        if name in checks
     }
 
 

@@ -36,7 +36,7 @@ def _changing(task: Task) -> Iterator[tuple[Transaction, Task]]:
 def _entry(task: Task, change: Transaction, workflow: Workflow, entry: Entry) -> list[Event]:
     """Return the events of entering a phase, with the current state of the project."""
     now = remember(task.after(change), workflow, entry.phase, begins_cycle=entry.begins_cycle)
-    allowed = task.project.configuration.allow_non_interactive
+    allowed = task.project.configuration.overrides.allow_non_interactive
     return entry_events(change.state, entry, workflow, run=None, allow_non_interactive=allowed, remembered=now)
 
 

@@ -156,5 +156,5 @@ def _artifact(artifact: Artifact) -> str:
 
 def needs_in(task: Task, phase: Phase) -> Rows:
     """Return the files and facts that a phase of the current cycle requires."""
-    commands = {each.name for each in task.project.configuration.commands}
+    commands = task.project.configuration.evidence.commands.keys()
     return needs_of(task.rules, phase, pipeline_of(task.state), task=task.project.task, commands=commands)

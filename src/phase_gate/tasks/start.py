@@ -125,7 +125,7 @@ def _take(session: TaskSession, spec: TaskSpec, data: dict[str, object], show: S
         before = find_verification(change.state)
         _refuse_change(session, before)
         if change.state.phase is None:
-            entry, scripted = Entry(workflow.first, How.BEGIN), project.configuration.allow_non_interactive
+            entry, scripted = Entry(workflow.first, How.BEGIN), project.configuration.overrides.allow_non_interactive
             change.record(*entry_events(change.state, entry, workflow, run=None, allow_non_interactive=scripted))
         rules = store.objects.keep(workflow_to_json(workflow))
         change.record(Event(kind="task-taken", data={**data, "memory": memory, "rules": rules}))

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from phase_gate.config.configuration import check_timeouts
 from phase_gate.config.nodes import MAX_BYTES, Items, Node, Place, Table, Text, closest_first, plain, shorten
 from phase_gate.config.reading import Reader
 from phase_gate.config.yaml import decode_text, find_odd_character, read_bytes, read_document
@@ -76,7 +75,6 @@ def _read_task(node: Table) -> TaskSpec:
             reader.stop(node["flaky"], problem, "add flaky_reason, and what is done about it")
         flaky = reader.text(node["flaky_reason"]).strip()
     task = reader.read(TaskSpec, node, beside=("type", "flaky_reason") if flaky else ("type",), flaky=flaky)
-    check_timeouts(reader, task.timeouts, node)
     if len(task.name) > MAX_NAME:
         reader.stop(node["name"], f"the name has more than {MAX_NAME} characters", "move the rest to action")
     files = tuple(dict.fromkeys(_path(reader, each, node["files"]) for each in task.files))

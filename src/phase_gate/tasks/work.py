@@ -18,6 +18,7 @@ from phase_gate.gate.state_extensions import WORK
 from phase_gate.identities import name_key
 from phase_gate.values import Value, field
 from phase_gate.visible import cut
+from phase_gate.workflow.settings import MAX_TIMEOUTS
 
 if TYPE_CHECKING:
     from phase_gate.gate.state import State
@@ -160,7 +161,7 @@ class TaskSpec(Value):
     #: Why a failing verify command may run once more; empty if the task does not declare it as flaky.
     flaky: str = ""
     #: Seconds by step, if they differ from the defaults.
-    timeouts: Mapping[str, float] = field(default_factory=dict, minimum=1)
+    timeouts: Mapping[str, float] = field(default_factory=dict, minimum=1, most=MAX_TIMEOUTS)
     #: The group of tasks that it runs with.
     wave: str = ""
     #: Its place in the plan that it comes from.

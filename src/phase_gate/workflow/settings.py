@@ -131,6 +131,44 @@ def _show(value: object) -> str:
     return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
 
 
+class DocumentRules(Value):
+    """Globs of documents and decision records, and the minimum length of a document."""
+
+    #: None for the text files among the project's `docs`.
+    include: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = DEFAULT_NO_DOCUMENTS
+    minimum_words: int = field(default=DEFAULT_MINIMUM_WORDS, minimum=1)
+    decisions: tuple[str, ...] = DEFAULT_DECISIONS
+    #: The time limit of PlantUML for all diagrams together, in seconds.
+    timeout: float = field(default=120.0, minimum=0)
+
+    @property
+    def rules(self) -> dict[str, str]:
+        """The settings that differ from their defaults and must not change during a cycle. The timeout may change."""
+        usual = DocumentRules()
+        return {
+            name: ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            for name in ("include", "exclude", "minimum_words", "decisions")
+            if (value := getattr(self, name)) != getattr(usual, name)
+        }
+
+
+class EvidenceSettings(Value):
+    """What is measured in addition to test runs."""
+
+    #: Commands that we run, by their names.
+    commands: Mapping[str, EvidenceCommand] = field(default_factory=dict, named=("a command", "_"))
+    quality: QualitySettings = field(default_factory=QualitySettings)
+    #: Whether to show new lines that no test runs.
+    new_code: bool = False
+    documents: DocumentRules = field(default_factory=DocumentRules)
+
+
+class Overrides(Value):
+    #: Whether a person's decisions need no terminal.
+    allow_non_interactive: bool = False
+
+
 class EvidenceChecks(Value):
     """Which measurements count as signs of completion."""
 
@@ -162,7 +200,7 @@ class ExitGate(Value):
 class ConfidenceRules(Value):
     enabled: bool = True
     #: A claim is confident from `threshold` points, and weak below `low`.
-    threshold: int = field(default=70, minimum=1)
+    threshold: int = field(default=70, minimum=1, maximum=100)
     low: int = field(default=50, minimum=0)
     #: The number of weak claims after which a person is asked.
     repeated: int = field(default=3, minimum=1)
@@ -170,28 +208,6 @@ class ConfidenceRules(Value):
     #: A file that the agent moves into `done_folder` when its work is done.
     task_file: str | None = None
     done_folder: str = "done"
-
-
-class DocumentRules(Value):
-    """Globs of documents and decision records, and the minimum length of a document."""
-
-    #: None for the text files among the project's `docs`.
-    include: tuple[str, ...] | None = None
-    exclude: tuple[str, ...] = DEFAULT_NO_DOCUMENTS
-    minimum_words: int = field(default=DEFAULT_MINIMUM_WORDS, minimum=1)
-    decisions: tuple[str, ...] = DEFAULT_DECISIONS
-    #: The time limit of PlantUML for all diagrams together, in seconds.
-    timeout: float = field(default=120.0, minimum=0)
-
-    @property
-    def rules(self) -> dict[str, str]:
-        """The settings that differ from their defaults and must not change during a cycle. The timeout may change."""
-        usual = DocumentRules()
-        return {
-            name: ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-            for name in ("include", "exclude", "minimum_words", "decisions")
-            if (value := getattr(self, name)) != getattr(usual, name)
-        }
 
 
 class ProofSettings(Value):
@@ -222,7 +238,7 @@ class VerificationSettings(Value):
     """Defaults for verify tasks, unless the task overrides them."""
 
     #: Seconds by step: executor, verify, review.
-    timeouts: Mapping[str, float] = field(default_factory=dict, minimum=1)
+    timeouts: Mapping[str, float] = field(default_factory=dict, minimum=1, most=MAX_TIMEOUTS)
     #: No time limits for executor and reviewer, for tasks that people do.
     untimed: bool = False
 
@@ -263,9 +279,8 @@ class DriveSettings(Value):
     reviewer: tuple[str, ...] = field(default=(), or_one=True)
     #: Whether to commit a verify task when it is approved.
     commit: bool = False
-    #: The commands that work in a pipeline, by role or phase, each like `agent`; and the commands that vote.
+    #: The commands that work in a pipeline, by role or phase, each like `agent`; `voters`: the commands that vote.
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict, or_one=True)
-    voters: tuple[str, ...] = field(default=(), key="")
 
 
 class Configuration(Value):
@@ -273,7 +288,7 @@ class Configuration(Value):
 
     workflow: str = DEFAULT_WORKFLOW
     run: RunDefaults = field(default_factory=RunDefaults)
-    overlay: Overlay = field(default_factory=Overlay)
+    overlay: Overlay = field(default_factory=Overlay, key="")
     #: Seconds to wait for another process's lock.
     lock_timeout: float = field(default=DEFAULT_LOCK_TIMEOUT, minimum=0)
     #: Hours after which machines that share a store consider a run lost.
@@ -282,16 +297,11 @@ class Configuration(Value):
     keep_objects: float = field(default=DEFAULT_KEEP_OBJECTS, minimum=0)
     docs: tuple[str, ...] = DEFAULT_DOCS
     freeze: tuple[str, ...] = ()
-    #: Commands that we run for evidence.
-    commands: tuple[EvidenceCommand, ...] = ()
-    quality: QualitySettings = field(default_factory=QualitySettings)
-    #: Whether to show new lines that no test runs.
-    new_code: bool = False
-    documents: DocumentRules = field(default_factory=DocumentRules)
-    allow_non_interactive: bool = False
+    evidence: EvidenceSettings = field(default_factory=EvidenceSettings)
+    overrides: Overrides = field(default_factory=Overrides)
     exit_gate: ExitGate = field(default_factory=ExitGate)
     confidence: ConfidenceRules = field(default_factory=ConfidenceRules)
-    proof: ProofSettings = field(default_factory=ProofSettings)
+    proof: ProofSettings = field(default_factory=ProofSettings, short="mode")
     agents: AgentSettings = field(default_factory=AgentSettings)
     verification: VerificationSettings = field(default_factory=VerificationSettings)
     drive: DriveSettings = field(default_factory=DriveSettings)

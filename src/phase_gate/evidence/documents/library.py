@@ -52,7 +52,7 @@ class Catalogue(Value):
 
     @classmethod
     def of(cls, configuration: Configuration) -> Catalogue:
-        return cls(docs=configuration.docs, rules=configuration.documents)
+        return cls(docs=configuration.docs, rules=configuration.evidence.documents)
 
 
 class Library:
