@@ -231,9 +231,6 @@ WRONG_MEANING = [
     ),
     pytest.param("confidence: {threshold: 101}", "1:25", "threshold can't be 101", "100 or less", id="sure-of-101"),
     pytest.param("confidence: {low: 80}", "1:19", "it is above the threshold, 70", "70 or less", id="low-is-high"),
-    pytest.param(
-        "store: 'git:ext::sh -c touch% x#shop'", "1:8", "is no remote that a store may be on", "ssh", id="a-command"
-    ),
     pytest.param("store: 'git:a#b/c'", "1:8", "can't be a project's", "1 to 64", id="project-in-path"),
     pytest.param(
         "store: 'postgresql://ada:secret@db/c#d'", "1:8", "may not hold a password", "PGPASSFILE", id="a-password"
