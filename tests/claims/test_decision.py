@@ -10,7 +10,7 @@ from phase_gate.claims.agent_output import read_claim_text, sentences
 from phase_gate.claims.blocks import read_blocks
 from phase_gate.claims.confidence import Indicator, Known, Measures
 from phase_gate.claims.decision import ClaimContext, Decision, Outcome, Threshold, decide
-from phase_gate.gate.breaker import Breaker, Status
+from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.state import Claims
 from phase_gate.values import replace
 from phase_gate.workflow.model import Limits
@@ -23,7 +23,7 @@ TESTS = Indicator(name="tests pass", kind="evidence", present=True)
 YES, NO, UNKNOWN = Known(True), Known(False), Known()
 MEASURED = Measures(files_changed=2, files=YES, task_file=YES, tests=YES)
 CONTEXT = ClaimContext(evidence=(TESTS,), measures=MEASURED, phase="GREEN", iteration=2, at=AT)
-OPEN = Breaker(status=Status.OPEN, opened_at=AT, reason="the same error 5 times")
+OPEN = Breaker(status="open", opened_at=AT, reason="the same error 5 times")
 
 
 def judge(
@@ -112,11 +112,11 @@ def test_done_signals_in_a_row(text: str, changes: dict[str, Any], expected: int
 
 
 def test_a_claim_is_never_progress() -> None:
-    half_open = Breaker(status=Status.HALF_OPEN, no_progress=4, reason="4 complete runs without progress")
+    half_open = Breaker(status="half-open", no_progress=4, reason="4 complete runs without progress")
     for text in (GOOD, "All tasks are completed."):
         for limits in (Limits(), Limits(exit_blocked=0)):
             _, now = evaluate_output(text, replace(CONTEXT, breaker=half_open, limits=limits))
-            assert (now.status, now.no_progress) == (Status.HALF_OPEN, 4)
+            assert (now.status, now.no_progress) == ("half-open", 4)
 
 
 def test_an_honest_not_done_is_no_blocked_claim() -> None:

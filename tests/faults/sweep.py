@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.errors import TamperedError
-from phase_gate.gate.outcomes import Green, Kind
 from phase_gate.gate.state import State, state_to_json
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.signal_file import read_signal_file
@@ -209,9 +208,9 @@ def assert_streak_has_evidence(store: TaskStore) -> None:
         if kind in ("run-lost", "phase-entered", "repaired", "rollback-accepted"):
             runs = 0
         elif kind == "run-ended":
-            if data["kind"] == Kind.COMPLETE and data["green"] == Green.GREEN:
+            if data["kind"] == "complete" and data["green"] == "green":
                 runs += 1
-            elif data["green"] == Green.NOT_GREEN or data["kind"] == Kind.EMPTY:
+            elif data["green"] == "not-green" or data["kind"] == "empty":
                 runs = 0
     assert store.read().state.streak.count <= runs
 

@@ -8,7 +8,7 @@ import pytest
 
 from phase_gate.config.rule_files import load_shipped_workflow
 from phase_gate.gate import verdict
-from phase_gate.gate.breaker import Breaker, Status
+from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.judging import Case, evaluate, with_breaker
 from phase_gate.gate.measured import ALREADY_PASSING, Measured, cap_findings, name_tests
 from phase_gate.gate.signals import Answer, Reading
@@ -42,7 +42,7 @@ def judge(workflow: Workflow, phase: Phase, answer: Answer, *, task: str = "defa
 @pytest.mark.parametrize(("workflow", "phase"), PHASES)
 def test_every_command_can_be_typed(workflow: Workflow, phase: Phase, answer: Answer, task: str) -> None:
     closed = judge(workflow, phase, answer, task=task)
-    halted = with_breaker(closed, Breaker(status=Status.OPEN, opened_at=AT, reason="stuck"))
+    halted = with_breaker(closed, Breaker(status="open", opened_at=AT, reason="stuck"))
     void = judge(workflow, phase, answer, task=task, iteration=None)
     for evaluation in (closed, halted, void):
         assert evaluation.next_command or evaluation.next_hint

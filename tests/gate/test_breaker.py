@@ -23,7 +23,7 @@ from phase_gate.values import replace
 from phase_gate.workflow.model import Limits
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
-CLOSED, HALF_OPEN, OPEN = Status.CLOSED, Status.HALF_OPEN, Status.OPEN
+CLOSED, HALF_OPEN, OPEN = "closed", "half-open", "open"
 THREE = Limits(no_progress=3, same_error=0, exit_blocked=3)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.gate.breaker import Breaker, Status
+from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.events import apply
 from phase_gate.gate.measured import Measured, Waiver
 from phase_gate.gate.signals import Reading
@@ -106,7 +106,7 @@ FULL = State(
         run={"iteration:git": "g1"},
         exit={"quality": "d3"},
     ),
-    breaker=Breaker(status=Status.OPEN, no_progress=5, seen=("a", "b"), opened_at="2026-01-01T00:00:00Z"),
+    breaker=Breaker(status="open", no_progress=5, seen=("a", "b"), opened_at="2026-01-01T00:00:00Z"),
     overrides=Overrides(
         waivers=(Waiver(guard="g", findings=("a|b", "c"), reason="r", by="b", at="then", expires="later"),),
         others=({"kind": "skip", "by": "mara"},),

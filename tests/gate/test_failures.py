@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from phase_gate.gate.failures import REMEDIES, Failure, Reason, blank, fingerprint
 
 
 def test_every_class_is_accepted_or_has_a_remedy() -> None:
-    accepted = [reason for reason in Reason if Failure(reason=reason).is_accepted]
-    assert accepted == [Reason.ASSERTION, Reason.STRUCTURAL] == [each for each in Reason if each not in REMEDIES]
+    accepted = [reason for reason in get_args(Reason) if Failure(reason=reason).is_accepted]
+    assert accepted == ["assertion", "structural"] == [each for each in get_args(Reason) if each not in REMEDIES]
 
 
 # --- the same error is told again, and another one is another one

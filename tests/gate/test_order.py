@@ -40,15 +40,15 @@ def phase(name: str) -> Phase:
 @pytest.mark.parametrize(
     ("state", "requested", "enters", "how"),
     [
-        pytest.param(NEW_STATE, "red", "RED", How.BEGIN, id="a-new-task-begins-with-the-first-phase"),
-        pytest.param(NEW_STATE, "auto", "RED", How.BEGIN, id="auto-without-state-is-the-first"),
-        pytest.param(at("RED"), "red", "RED", How.STAY, id="the-phase-the-task-is-in"),
-        pytest.param(at("RED", exited=True), "green", "GREEN", How.NEXT, id="the-next-one-once-that-has-exited"),
-        pytest.param(at("RED", exited=True), "auto", "GREEN", How.NEXT, id="auto-is-the-next-one-once-it-has-exited"),
-        pytest.param(at("GREEN", exited=True), "auto", "REFACTOR", How.NEXT, id="auto-does-not-end-a-cycle"),
-        pytest.param(at(DONE, exited=True), "red", "RED", How.NEW_CYCLE, id="at-done-a-new-cycle"),
-        pytest.param(at("GREEN", exited=True), "red", "RED", How.NEW_CYCLE, id="after-a-phase-that-may-end-the-cycle"),
-        pytest.param(at("GREEN"), "red", "RED", How.REWIND, id="in-the-middle-of-a-cycle-a-rewind"),
+        pytest.param(NEW_STATE, "red", "RED", "begin", id="a-new-task-begins-with-the-first-phase"),
+        pytest.param(NEW_STATE, "auto", "RED", "begin", id="auto-without-state-is-the-first"),
+        pytest.param(at("RED"), "red", "RED", "stay", id="the-phase-the-task-is-in"),
+        pytest.param(at("RED", exited=True), "green", "GREEN", "next", id="the-next-one-once-that-has-exited"),
+        pytest.param(at("RED", exited=True), "auto", "GREEN", "next", id="auto-is-the-next-one-once-it-has-exited"),
+        pytest.param(at("GREEN", exited=True), "auto", "REFACTOR", "next", id="auto-does-not-end-a-cycle"),
+        pytest.param(at(DONE, exited=True), "red", "RED", "new-cycle", id="at-done-a-new-cycle"),
+        pytest.param(at("GREEN", exited=True), "red", "RED", "new-cycle", id="after-a-phase-that-may-end-the-cycle"),
+        pytest.param(at("GREEN"), "red", "RED", "rewind", id="in-the-middle-of-a-cycle-a-rewind"),
     ],
 )
 def test_accepted(state: State, requested: str, enters: str, how: How) -> None:
@@ -154,11 +154,11 @@ def events_of(state: State, how: How, name: str = "RED", *, allow: bool = False)
 @pytest.mark.parametrize(
     ("how", "kinds"),
     [
-        pytest.param(How.STAY, [], id="staying-is-no-event"),
-        pytest.param(How.NEXT, ["phase-entered"], id="the-next-phase-is-entered"),
-        pytest.param(How.BEGIN, ["cycle-began", "phase-entered"], id="the-first-run-begins-a-cycle"),
-        pytest.param(How.NEW_CYCLE, ["cycle-began", "phase-entered"], id="so-does-a-new-cycle"),
-        pytest.param(How.REWIND, [], id="a-rewind-takes-effect-only-when-its-complete-run-ends"),
+        pytest.param("stay", [], id="staying-is-no-event"),
+        pytest.param("next", ["phase-entered"], id="the-next-phase-is-entered"),
+        pytest.param("begin", ["cycle-began", "phase-entered"], id="the-first-run-begins-a-cycle"),
+        pytest.param("new-cycle", ["cycle-began", "phase-entered"], id="so-does-a-new-cycle"),
+        pytest.param("rewind", [], id="a-rewind-takes-effect-only-when-its-complete-run-ends"),
     ],
 )
 def test_events_of_an_entry(how: How, kinds: list[str]) -> None:
@@ -175,7 +175,7 @@ def test_a_new_cycle_takes_its_baseline_from_the_last_complete_run() -> None:
         signals_premature=3,
         streak=Streak(count=2),
     )
-    began, entered = events_of(state, How.NEW_CYCLE, allow=True)
+    began, entered = events_of(state, "new-cycle", allow=True)
     after = apply(apply(state, began), entered)
     assert (after.cycle, after.phase, after.visited) == (2, "RED", ("RED",))
     assert after.snapshots.baseline == latest
@@ -189,7 +189,7 @@ def test_entering_a_phase_is_a_clean_sheet() -> None:
     state = apply(
         state, Event(kind="fact-declared", data={"name": "n", "value": True, "reason": "r", "by": "b"}, at="now")
     )
-    (entered,) = events_of(state, How.NEXT, "GREEN")
+    (entered,) = events_of(state, "next", "GREEN")
     after = apply(state, entered)
     assert (after.phase, after.iteration, after.exited, after.streak) == ("GREEN", 0, False, Streak())
     assert (after.facts, after.measurement, after.evaluation_is_stale) == ((), None, True)

@@ -20,8 +20,8 @@ class Run(Value):
 
     before: str = T
     after: str = ""
-    kind: Kind = Kind.COMPLETE
-    green: Green = Green.GREEN
+    kind: Kind = "complete"
+    green: Green = "green"
     nested: bool = False
 
     @property
@@ -30,16 +30,16 @@ class Run(Value):
 
 
 GREEN = Run()
-ODD = Run(green=Green.ODD)
-RED = Run(green=Green.NOT_GREEN)
+ODD = Run(green="odd")
+RED = Run(green="not-green")
 
 
-def partial(green: Green = Green.GREEN, before: str = T) -> Run:
-    return Run(kind=Kind.PARTIAL, green=green, before=before)
+def partial(green: Green = "green", before: str = T) -> Run:
+    return Run(kind="partial", green=green, before=before)
 
 
-def incomplete(green: Green = Green.GREEN, before: str = T, after: str = "") -> Run:
-    return Run(kind=Kind.INCOMPLETE, green=green, before=before, after=after)
+def incomplete(green: Green = "green", before: str = T, after: str = "") -> Run:
+    return Run(kind="incomplete", green=green, before=before, after=after)
 
 
 def entered(phase: str = "GREEN", state: State = NEW_STATE) -> State:
@@ -52,7 +52,7 @@ def begin(state: State, run: str, tree: str = T, *, nested: bool = False) -> Sta
 
 
 def end(state: State, run: str, what: Run = GREEN, *, before: State | None = None) -> State:
-    counts = what.kind is Kind.COMPLETE
+    counts = what.kind == "complete"
     data: dict[str, Any] = {
         "run": run,
         "kind": what.kind,
@@ -91,16 +91,16 @@ def play(*runs: Run, state: State | None = None) -> State:
         pytest.param([GREEN, ODD, GREEN], 2, id="an-odd-run-does-not-end-it-either"),
         pytest.param([GREEN, partial(), GREEN], 2, id="a-passing-partial-run-keeps-the-chain"),
         pytest.param([GREEN, partial(before=EDITED)], 1, id="a-partial-run-after-an-edit-still-leaves-the-number"),
-        pytest.param([GREEN, incomplete(Green.NOT_GREEN)], 0, id="an-interrupted-run-with-a-failure-is-0"),
+        pytest.param([GREEN, incomplete("not-green")], 0, id="an-interrupted-run-with-a-failure-is-0"),
         pytest.param(
             [GREEN, incomplete(after=REWRITTEN), Run(before=REWRITTEN)],
             2,
             id="what-the-run-itself-rewrote-is-not-an-edit-in-between",
         ),
-        pytest.param([GREEN, Run(kind=Kind.EMPTY, green=Green.ODD)], 0, id="an-empty-run-is-0"),
-        pytest.param([GREEN, Run(kind=Kind.VOID, green=Green.ODD), GREEN], 2, id="a-void-run-changes-nothing"),
+        pytest.param([GREEN, Run(kind="empty", green="odd")], 0, id="an-empty-run-is-0"),
+        pytest.param([GREEN, Run(kind="void", green="odd"), GREEN], 2, id="a-void-run-changes-nothing"),
         pytest.param(
-            [GREEN, Run(kind=Kind.NESTED, green=Green.NOT_GREEN, nested=True), GREEN],
+            [GREEN, Run(kind="nested", green="not-green", nested=True), GREEN],
             2,
             id="a-failing-nested-run-changes-nothing",
         ),
@@ -141,7 +141,7 @@ def test_the_tree_of_the_last_green_run_is_kept_for_the_documents() -> None:
     assert play(Run(after=REWRITTEN)).trees.green == REWRITTEN
     assert play(GREEN, RED).trees.green is None
     assert play(GREEN, ODD).trees.green == T
-    assert play(GREEN, partial(Green.NOT_GREEN)).trees.green == T, "only a complete run speaks of the whole suite"
+    assert play(GREEN, partial("not-green")).trees.green == T, "only a complete run speaks of the whole suite"
 
 
 # --- what else a run's end does, by kind
@@ -151,9 +151,9 @@ def test_the_tree_of_the_last_green_run_is_kept_for_the_documents() -> None:
     ("run", "counts"),
     [
         pytest.param(GREEN, True, id="a-complete-run"),
-        pytest.param(partial(Green.NOT_GREEN), False, id="a-partial-run"),
-        pytest.param(incomplete(Green.NOT_GREEN), False, id="an-incomplete-run"),
-        pytest.param(Run(kind=Kind.VOID), False, id="a-void-run"),
+        pytest.param(partial("not-green"), False, id="a-partial-run"),
+        pytest.param(incomplete("not-green"), False, id="an-incomplete-run"),
+        pytest.param(Run(kind="void"), False, id="a-void-run"),
     ],
 )
 def test_only_a_complete_run_is_an_iteration_and_takes_an_exit_back(run: Run, counts: bool) -> None:
@@ -167,14 +167,14 @@ def test_a_void_run_takes_the_entry_back_that_it_began_with() -> None:
     entry = Event(kind="phase-entered", data={"phase": "REFACTOR", "how": "next", "run": "typo"})
     during = begin(apply(state, entry), "typo")
     assert during.phase == "REFACTOR"
-    after = end(during, "typo", Run(kind=Kind.VOID), before=state)
+    after = end(during, "typo", Run(kind="void"), before=state)
     assert after == state
 
 
 def test_what_happened_meanwhile_is_not_taken_back() -> None:
     entry = Event(kind="phase-entered", data={"phase": "REFACTOR", "how": "next", "run": "typo"})
     state = begin(begin(apply(play(GREEN), entry), "typo"), "other")
-    after = end(state, "typo", Run(kind=Kind.VOID))
+    after = end(state, "typo", Run(kind="void"))
     assert after.phase == "REFACTOR"
     assert [run.id for run in after.open_runs] == ["other"]
 

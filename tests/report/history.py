@@ -12,7 +12,7 @@ from phase_gate.codec import spell_out, to_json
 from phase_gate.config.compiled import load_compiled
 from phase_gate.gate.breaker import reset
 from phase_gate.gate.events import apply
-from phase_gate.gate.failures import Failure, Reason
+from phase_gate.gate.failures import Failure
 from phase_gate.gate.freeze import frozen_from_json
 from phase_gate.gate.freshness import assess
 from phase_gate.gate.inventory import Inventory, TestFile, inventory_to_json, split_id
@@ -33,15 +33,15 @@ from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model_json import workflow_to_json
 
-_LETTERS = {
-    "p": Bucket.PASSED,
-    "f": Bucket.FAILED,
-    "e": Bucket.ERROR,
-    "s": Bucket.SKIPPED,
-    "k": Bucket.FLAKY,
-    "x": Bucket.XFAILED,
-    "u": Bucket.UNCOLLECTABLE,
-    "n": Bucket.NOT_RUN,
+_LETTERS: dict[str, Bucket] = {
+    "p": "passed",
+    "f": "failed",
+    "e": "error",
+    "s": "skipped",
+    "k": "flaky",
+    "x": "xfailed",
+    "u": "uncollectable",
+    "n": "not-run",
 }
 _TALLY = {"p": "passed", "f": "failed", "e": "errors", "s": "skipped", "k": "rerun", "x": "xfailed", "u": "errors"}
 
@@ -94,7 +94,7 @@ class History:
             exit_status=1 if failing else 0,
             tally=_tally(outcomes.values()),
             duration_s=seconds,
-            failures={test_id: Failure(reason=Reason.ASSERTION) for test_id in failing},
+            failures={test_id: Failure(reason="assertion") for test_id in failing},
             messages=messages or dict.fromkeys(failing, "assert 1 == 2"),
             interrupted=interrupted,
             narrowed_by=("-k total",) if unselected else (),
@@ -201,8 +201,7 @@ class History:
         def past(snapshot: Snapshot | None) -> Past | None:
             if snapshot is None:
                 return None
-            outcomes = {test_id: Bucket(text) for test_id, text in self.objects[snapshot.outcomes].items()}
-            return Past.of(self._inventories[snapshot.inventory], outcomes)
+            return Past.of(self._inventories[snapshot.inventory], self.objects[snapshot.outcomes])
 
         frozen = None
         if state.freeze.current is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.gate.breaker import Breaker, Status
+from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.judging import with_breaker
 from phase_gate.gate.measured import TEST_FAILS, Finding, name_tests
 from phase_gate.gate.verdict import Evaluation
@@ -19,7 +19,7 @@ def altered() -> Evaluation:
 
 def test_an_open_circuit_hides_no_test_behind_a_clause() -> None:
     failing = name_tests(TEST_FAILS, "advisory", ["t.py::test_a", "t.py::test_b"], "fails")
-    stuck = Breaker(status=Status.OPEN, opened_at=AT, reason="the same error 5 times")
+    stuck = Breaker(status="open", opened_at=AT, reason="the same error 5 times")
     closed = judge("tdd", "GREEN", *failing, tests_failing=2, tests_passing=0)
     rows = panel_text(render_panel(with_breaker(closed, stuck))).splitlines()
     assert rows[1] == "Gate 1  closed   t.py::test_a fails (and 1 more)"

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from phase_gate.errors import ShardError
-from phase_gate.gate.failures import Failure, Reason
+from phase_gate.gate.failures import Failure
 from phase_gate.gate.measured import Finding
-from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import Document
 from phase_gate.shards.merging import combine_shards
 from phase_gate.shards.records import Shard, Split, collection_digest
@@ -23,7 +22,7 @@ SPLITTER, MARKS = "splitter:choose", "_pytest.mark:deselect_by_mark"
 def shard(index: int, *own: str, total: int = 2, **changes: Any) -> Shard:
     """A shard that ran its own tests, all of them well; the splitter deselected the others."""
     facts = Document(
-        outcomes=dict.fromkeys(own, Bucket.PASSED),
+        outcomes=dict.fromkeys(own, "passed"),
         exit_status=0,
         tally={"passed": len(own), "deselected": len(IDS) - len(own)},
         duration_s=float(index),
@@ -114,7 +113,7 @@ def collection(*ids: str) -> dict[str, Any]:
         pytest.param(pair(is_void=True), "shard 2/2 is not complete: no test was meant to run", id="void"),
         pytest.param(pair(interrupted="interrupted"), "shard 2/2 is not complete: interrupted", id="interrupted"),
         pytest.param(
-            pair(outcomes={IDS[2]: Bucket.FAILED, IDS[3]: Bucket.NOT_RUN}),
+            pair(outcomes={IDS[2]: "failed", IDS[3]: "not-run"}),
             "shard 2/2 is not complete: 1 test of its own did not run: t.py::test_d",
             id="stopped-at-the-first-failure",
         ),
@@ -220,16 +219,16 @@ def test_words_that_only_some_shards_were_given_narrow_nothing() -> None:
 
 def test_what_they_show_together() -> None:
     doubt = Finding(slug="asserts-off", tier="hard", detail="python -O", guard="outcomes-genuine", id="PYTHONOPTIMIZE")
-    broken = dict.fromkeys(("u.py::test_x", "u.py::test_y"), Bucket.UNCOLLECTABLE)
+    broken = dict.fromkeys(("u.py::test_x", "u.py::test_y"), "uncollectable")
     shards = [
         shard(
             1,
-            outcomes={IDS[0]: Bucket.FAILED, IDS[1]: Bucket.PASSED, **broken},
+            outcomes={IDS[0]: "failed", IDS[1]: "passed", **broken},
             tally={"failed": 1, "passed": 1, "errors": 1, "skipped": 1, "deselected": 2},
             collection_errors=("u.py",),
             skipped_modules=1,
             exit_status=1,
-            failures={IDS[0]: Failure(reason=Reason.ASSERTION)},
+            failures={IDS[0]: Failure(reason="assertion")},
             messages={IDS[0]: "assert 1 == 2"},
             modules={"calc": "calc.py"},
             doubts=(doubt,),
@@ -237,7 +236,7 @@ def test_what_they_show_together() -> None:
         ),
         shard(
             2,
-            outcomes={IDS[2]: Bucket.SKIPPED, IDS[3]: Bucket.PASSED, **broken},
+            outcomes={IDS[2]: "skipped", IDS[3]: "passed", **broken},
             tally={"skipped": 2, "passed": 1, "errors": 1, "deselected": 2},
             collection_errors=("u.py",),
             skipped_modules=1,
@@ -249,10 +248,10 @@ def test_what_they_show_together() -> None:
     ]
     facts = combine_shards(shards)
     assert dict(facts.outcomes) == {
-        IDS[0]: Bucket.FAILED,
-        IDS[1]: Bucket.PASSED,
-        IDS[2]: Bucket.SKIPPED,
-        IDS[3]: Bucket.PASSED,
+        IDS[0]: "failed",
+        IDS[1]: "passed",
+        IDS[2]: "skipped",
+        IDS[3]: "passed",
         **broken,
     }
     # One module that can't be imported, and one that is skipped: all shards see them, and they are one each.

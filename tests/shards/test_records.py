@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.errors import ShardError
-from phase_gate.gate.failures import Failure, Reason
+from phase_gate.gate.failures import Failure
 from phase_gate.gate.measured import Finding
 from phase_gate.shards.records import Shard, Split, read_shards, write_shard
 from phase_gate.values import replace
@@ -30,7 +30,7 @@ def test_what_was_written_is_read_at_any_depth(tmp_path: Path) -> None:
         criteria=("AC-1",),
         facts=replace(
             first.shown,
-            failures={IDS[0]: Failure(reason=Reason.STRUCTURAL, detail="no", missing="calc", line=3)},
+            failures={IDS[0]: Failure(reason="structural", detail="no", missing="calc", line=3)},
             marked={IDS[0]: ("AC-1",)},
             doubts=(Finding(slug="asserts-off", tier="hard", detail="x"),),
         ),

@@ -10,7 +10,7 @@ import pytest
 
 from phase_gate.config.compiled import load_compiled
 from phase_gate.errors import ForeignStateError, StorageError
-from phase_gate.gate.order import Entry, How, entry_events
+from phase_gate.gate.order import Entry, entry_events
 from phase_gate.gate.state import Event, state_to_json
 from phase_gate.storage.repair import repair
 from phase_gate.storage.rollback_guard import LastSeen, RollbackGuard
@@ -177,7 +177,7 @@ def enter_green(store: TaskStore) -> TaskStore:
     workflow = load_compiled("tdd")
     assert workflow is not None
     with store.transaction() as change:
-        entry = Entry(workflow.phases[1], How.BEGIN)
+        entry = Entry(workflow.phases[1], "begin")
         change.record(*entry_events(change.state, entry, workflow, run="run", allow_non_interactive=False))
     return store
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.codec import to_json
-from phase_gate.gate.order import Entry, How, entry_events
+from phase_gate.gate.order import Entry, entry_events
 from phase_gate.gate.state import Event
 from phase_gate.project import Project
 from phase_gate.stores import choosing
@@ -67,7 +67,7 @@ def take_many(root: Path, number: int, environment: Mapping[str, str]) -> None:
         store = board.session(spec.slug).store
         with store.transaction() as change:
             change.record(
-                *entry_events(change.state, Entry(phase, How.BEGIN), workflow, run=None, allow_non_interactive=False)
+                *entry_events(change.state, Entry(phase, "begin"), workflow, run=None, allow_non_interactive=False)
             )
             data = {
                 "spec": to_json(spec),

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
-from phase_gate.gate.outcomes import Green
 from phase_gate.gate.state import Event
 from phase_gate.values import Value
 
@@ -63,7 +62,7 @@ def _was_true(after: Iterable[Event]) -> bool | None:
         data = event.data
         if event.kind == "run-ended" and data.get("iteration") is not None:
             has_run = True
-            if data["green"] == Green.NOT_GREEN:
+            if data["green"] == "not-green":
                 return False
         elif event.kind == "rewound" or (event.kind == "phase-entered" and data.get("how") == "rewind"):
             return False

@@ -11,7 +11,6 @@ from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.gathering import context_of, gather_evidence
 from phase_gate.evidence.git import changes_since_commit
 from phase_gate.gate.measured import Measured
-from phase_gate.gate.outcomes import Kind
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.project import Project
@@ -58,7 +57,7 @@ def measure_claim(task: Task, *, claim_file: Path | None = None, show: Callable[
 
 def _interrupted(state: State) -> str:
     last = state.last_run
-    if last is None or last.kind != Kind.INCOMPLETE or last.why != "interrupted":
+    if last is None or last.kind != "incomplete" or last.why != "interrupted":
         return ""
     return f"run {last.id[:8]} was interrupted: ask the user, or let a run end"
 

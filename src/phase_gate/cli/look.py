@@ -12,7 +12,7 @@ from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import draw
 from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError, PhaseGateError, UsageError
-from phase_gate.gate.breaker import Breaker, Status, at_time
+from phase_gate.gate.breaker import Breaker, at_time
 from phase_gate.gate.freshness import CurrentStatus
 from phase_gate.gate.measured import describe_override, waiver_to_json
 from phase_gate.gate.state import State
@@ -184,7 +184,7 @@ def _rows(task: Task, standing: CurrentStatus, found: _Found, *, is_long: bool) 
         yield "workflow", f"{state.workflow}, cycle {state.cycle}"
         yield "phase", f"{state.phase}, iteration {state.iteration}{exited}"
         yield "streak", f"{state.streak.count} green in a row"
-    if breaker.status is not Status.CLOSED:
+    if breaker.status != "closed":
         yield "breaker", f"{breaker.status}: {breaker.reason}"
     elif is_long:
         counts = (

@@ -9,7 +9,7 @@ from phase_gate.decisions.signalling import read_waiting
 from phase_gate.errors import NotAllowedError, PhaseOrderError
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.judging import evaluate_without_run
-from phase_gate.gate.order import Entry, How, entry_events, next_phase, stuck_error, what_is_missing, what_to_do
+from phase_gate.gate.order import Entry, entry_events, next_phase, stuck_error, what_is_missing, what_to_do
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.stores.shared import again_if_moved
@@ -79,9 +79,7 @@ def advance(task: Task, *, show: Callable[[str], None]) -> EnteredPhase | Judged
                     workflow,
                     run=None,
                     allow_non_interactive=project.configuration.overrides.allow_non_interactive,
-                    remembered=remember(
-                        locked, workflow, following, known=state.memory.exit if how is How.NEXT else {}
-                    ),
+                    remembered=remember(locked, workflow, following, known=state.memory.exit if how == "next" else {}),
                 )
             )
             return describe_entry(task.after(change), following)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from phase_gate.gate.breaker import describe_open
 from phase_gate.gate.measured import ALREADY_PASSING, BROKEN_MODULE, STREAK_STARTS_OVER, TEST_FAILS
-from phase_gate.gate.outcomes import Kind
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.verdict import (
     LET_ONE_RUN,
@@ -54,7 +53,7 @@ def advise(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Verdict:
         return Verdict("needs-person", reason, *_way_out(workflow, reading, phase, subject))
     if subject.iteration is None:
         reason = f"this run does not count ({subject.run_kind}): {subject.run_note}"
-        hint = _HOW_TO_FILL[phase.tests == "failing"] if subject.run_kind == Kind.EMPTY else ""
+        hint = _HOW_TO_FILL[phase.tests == "failing"] if subject.run_kind == "empty" else ""
         broken = _name_broken(evaluation.findings)
         return Verdict("void", f"{broken}; {reason}" if broken else reason, again, _MEND if broken else hint)
     if not evaluation.gate_1.is_open:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 
 from phase_gate.hashing import sha256
-from phase_gate.values import Value, field, replace
+from phase_gate.values import Literal, Value, field, replace
 from phase_gate.visible import count
 from phase_gate.workflow.model import Limits
 
@@ -22,11 +21,12 @@ _REMEMBERED = 256
 _BLOCKED = "in a row that the exit gate blocked"
 
 
-class Status(StrEnum):
-    CLOSED = "closed"
-    #: The next counted run decides.
-    HALF_OPEN = "half-open"
-    OPEN = "open"
+Status = Literal[
+    "closed",
+    # The next counted run decides.
+    "half-open",
+    "open",
+]
 
 
 class RunSeen(Value):
@@ -47,7 +47,7 @@ class RunSeen(Value):
 
 
 class Breaker(Value):
-    status: Status = Status.CLOSED
+    status: Status = "closed"
     limits: Limits = field(default_factory=Limits)
     no_progress: int = 0
     same_error: int = 0
@@ -64,14 +64,14 @@ class Breaker(Value):
 
     @property
     def is_open(self) -> bool:
-        return self.status is Status.OPEN
+        return self.status == "open"
 
 
 def at_time(breaker: Breaker, at: str) -> Breaker:
     """Return the breaker at that time: an open one cools down."""
     if not breaker.is_open or _cools_until(breaker) > _moment(at):
         return breaker
-    return _move(breaker, Status.HALF_OPEN, at)
+    return _move(breaker, "half-open", at)
 
 
 def observe_run(breaker: Breaker, run: RunSeen, limits: Limits, *, at: str) -> Breaker:
@@ -116,7 +116,7 @@ def observe_blocked_claim(breaker: Breaker, limits: Limits, *, at: str) -> Break
         return breaker
     blocked = breaker.exit_blocked + 1
     left = limits.exit_blocked - blocked
-    if not limits.exit_blocked or (breaker.status is Status.HALF_OPEN and left > 0):
+    if not limits.exit_blocked or (breaker.status == "half-open" and left > 0):
         # Only a run can undo the effect of a run, and a claim is never progress.
         return replace(breaker, exit_blocked=blocked)
     counts = {f"{count(blocked, 'claim')} {_BLOCKED}": (blocked, limits.exit_blocked)}
@@ -125,8 +125,8 @@ def observe_blocked_claim(breaker: Breaker, limits: Limits, *, at: str) -> Break
 
 def observe_passed_claim(breaker: Breaker) -> Breaker:
     """Return the breaker after a claim that passed: it only undoes the effect of earlier claims."""
-    if breaker.status is Status.HALF_OPEN and breaker.reason.endswith(_BLOCKED):
-        breaker = replace(breaker, status=Status.CLOSED, reason="", opened_at="")
+    if breaker.status == "half-open" and breaker.reason.endswith(_BLOCKED):
+        breaker = replace(breaker, status="closed", reason="", opened_at="")
     return replace(breaker, exit_blocked=0)
 
 
@@ -137,7 +137,7 @@ def observe_crash(breaker: Breaker) -> Breaker:
 
 def reset(breaker: Breaker, *, at: str) -> Breaker:
     """Return the breaker after a person allowed another try."""
-    return _move(breaker, Status.HALF_OPEN, at)
+    return _move(breaker, "half-open", at)
 
 
 def _recovered(breaker: Breaker, run: RunSeen) -> Breaker:
@@ -159,19 +159,19 @@ def _judge(breaker: Breaker, counts: Mapping[str, tuple[int, int]], *, at: str, 
     """
     counted = {reason: limit - often for reason, (often, limit) in counts.items() if limit and often}
     reason, left = min(counted.items(), key=lambda row: row[1], default=("", 0))
-    is_trial = breaker.status is Status.HALF_OPEN
+    is_trial = breaker.status == "half-open"
     if not counted or (is_progress and is_trial and left > 0):
-        return _move(replace(breaker, same_error=0), Status.CLOSED, at)
+        return _move(replace(breaker, same_error=0), "closed", at)
     if left <= 0 or is_trial:
-        return replace(_move(breaker, Status.OPEN, at), reason=reason)
+        return replace(_move(breaker, "open", at), reason=reason)
     # One below the limit: the next run decides.
-    return replace(_move(breaker, Status.HALF_OPEN if left == 1 else Status.CLOSED, at), reason=reason)
+    return replace(_move(breaker, "half-open" if left == 1 else "closed", at), reason=reason)
 
 
 def _move(breaker: Breaker, status: Status, at: str) -> Breaker:
-    if status is Status.CLOSED:
+    if status == "closed":
         return replace(breaker, status=status, opened_at="", reason="")
-    return replace(breaker, status=status, opened_at=at if status is Status.OPEN else breaker.opened_at)
+    return replace(breaker, status=status, opened_at=at if status == "open" else breaker.opened_at)
 
 
 def _cools_until(breaker: Breaker) -> datetime:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from phase_gate.gate.inventory import bare_id
 from phase_gate.gate.measured import Finding, Waiver, cap_findings, covered_by
-from phase_gate.gate.outcomes import SKIPPED, Bucket, Judgement, Outcomes
+from phase_gate.gate.outcomes import SKIPPED, Judgement, Outcomes
 from phase_gate.gate.record import Criteria, Criterion, Links, Traced
 from phase_gate.values import Value, as_dict, replace
 from phase_gate.visible import count
@@ -24,7 +24,7 @@ GUARD = "criteria-covered"
 CurrentStatus = Literal["met before", "failing", "passing", "open", "waived"]
 
 #: For a test that is no evidence for its criterion, and for one that passes.
-_SILENT, _HOLDS = SKIPPED, frozenset({Bucket.PASSED, Bucket.FLAKY, Bucket.XPASSED})
+_SILENT, _HOLDS = SKIPPED, frozenset({"passed", "flaky", "xpassed"})
 
 
 class CriterionRow(Value):

@@ -269,7 +269,7 @@ def _run_lost(state: State, event: Event) -> State:
     run = state.open_run(event.data["run"])
     if run is None:
         return state
-    lost = RunSummary(id=run.id, kind=Kind.LOST, phase=run.phase, at=event.at, why="it began and never ended")
+    lost = RunSummary(id=run.id, kind="lost", phase=run.phase, at=event.at, why="it began and never ended")
     state = _close(state, run, lost)
     if run.nested:
         return state
@@ -287,28 +287,28 @@ def _run_ended(state: State, event: Event) -> State:
     run = state.open_run(data["run"])
     if run is None:
         return state
-    kind = Kind(data["kind"])
+    kind: Kind = data["kind"]
     summary = RunSummary(
         id=run.id, kind=kind, phase=run.phase, at=event.at, iteration=data.get("iteration"), why=data.get("why", "")
     )
-    if kind is Kind.VOID:
+    if kind == "void":
         if "before" not in data:
             return _close(state, run, summary)  # another event happened since it began
         # A signal that was refused in the meantime stays refused.
         return replace(state_from_json(data["before"]), spent_signal=state.spent_signal)
     state = _close(state, run, summary)
-    if kind is Kind.NESTED:
+    if kind == "nested":
         return state
     state = replace(
         state,
-        streak=streak_after(state.streak, run, kind=kind, green=Green(data["green"]), tree=data["tree"]),
+        streak=streak_after(state.streak, run, kind=kind, green=data["green"], tree=data["tree"]),
         trees=replace(state.trees, last=data["tree"]),
         beside=tuple(data.get("beside", ())),
         evaluation_is_stale=state.evaluation is not None,
     )
-    if kind is Kind.COMPLETE:
+    if kind == "complete":
         return _measured(state, run, data)
-    return replace(state, breaker=observe_crash(state.breaker)) if kind is Kind.INCOMPLETE else state
+    return replace(state, breaker=observe_crash(state.breaker)) if kind == "incomplete" else state
 
 
 def _measured(state: State, run: OpenRun, data: Json) -> State:
@@ -337,9 +337,7 @@ def _measured(state: State, run: OpenRun, data: Json) -> State:
         freeze=_freeze_after_run(state.freeze, data),
         outputs=data.get("outputs"),
         memory=replace(state.memory, run=data.get("remembered", {})),
-        trees=replace(
-            state.trees, green={Green.GREEN: data["tree"], Green.ODD: state.trees.green}.get(Green(data["green"]))
-        ),
+        trees=replace(state.trees, green={"green": data["tree"], "odd": state.trees.green}.get(data["green"])),
     )
 
 
@@ -357,9 +355,9 @@ def _freeze_after_run(freeze: Freeze, data: Json) -> Freeze:
 def streak_after(streak: Streak, run: OpenRun, *, kind: Kind, green: Green, tree: str) -> Streak:
     """Return the streak after a run that ended on `tree`."""
     unbroken = streak.tree is not None and streak.tree == run.tree
-    if kind is Kind.COMPLETE and green is Green.GREEN and not run.overlaps:
+    if kind == "complete" and green == "green" and not run.overlaps:
         return Streak(count=streak.count + 1 if unbroken else 1, tree=tree)
-    if kind is Kind.EMPTY or green is Green.NOT_GREEN:
+    if kind == "empty" or green == "not-green":
         return Streak(tree=tree)
     return Streak(count=streak.count, tree=tree if unbroken else None)
 

@@ -8,44 +8,41 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
 
-from phase_gate.values import Value
+from phase_gate.values import Literal, Value
 
-
-class Reason(StrEnum):
-    """Why a test failed. The first two are reasons to write code; the others are not."""
-
-    #: A failed check, or an error in the project's code or with its results: in doubt, blame the code.
-    ASSERTION = "assertion"
-    STRUCTURAL = "structural"
-
-    SYNTAX_ERROR = "syntax-error"
-    MISSING_FIXTURE = "missing-fixture"
-    FOREIGN_MODULE = "foreign-module"
-    STUB = "stub"
-    TIMEOUT = "timeout"
-    CRASH = "crash"
-    TEARDOWN_ONLY = "teardown-only"
-    TEST_ERROR = "test-error"
-    #: pytest refuses to run it: an unknown argument, a fixture called directly, a missing plugin.
-    BROKEN_TEST = "broken-test"
-    #: Reported as failed without an exception: a strict xpass, or a report made by a plugin.
-    UNEXPLAINED = "unexplained"
+#: Why a test failed. The first two are reasons to write code; the others are not.
+Reason = Literal[
+    # A failed check, or an error in the project's code or with its results: in doubt, blame the code.
+    "assertion",
+    "structural",
+    "syntax-error",
+    "missing-fixture",
+    "foreign-module",
+    "stub",
+    "timeout",
+    "crash",
+    "teardown-only",
+    "test-error",
+    # pytest refuses to run it: an unknown argument, a fixture called directly, a missing plugin.
+    "broken-test",
+    # Reported as failed without an exception: a strict xpass, or a report made by a plugin.
+    "unexplained",
+]
 
 
 #: Remedies for a refused failure.
 REMEDIES: Mapping[Reason, str] = {
-    Reason.SYNTAX_ERROR: "fix the syntax",
-    Reason.MISSING_FIXTURE: "write the fixture that it asks for",
-    Reason.FOREIGN_MODULE: "install the module that it imports",
-    Reason.STUB: "write the check: a stub fails whatever the code does",
-    Reason.TIMEOUT: "let it fail by a check, not by waiting",
-    Reason.CRASH: "let it fail by a check: a crash proves nothing",
-    Reason.TEARDOWN_ONLY: "its call passed: let the test itself fail",
-    Reason.TEST_ERROR: "fix the test: the error comes from its own code",
-    Reason.BROKEN_TEST: "fix the test: pytest can't run it",
-    Reason.UNEXPLAINED: "let it fail by an exception: there was none",
+    "syntax-error": "fix the syntax",
+    "missing-fixture": "write the fixture that it asks for",
+    "foreign-module": "install the module that it imports",
+    "stub": "write the check: a stub fails whatever the code does",
+    "timeout": "let it fail by a check, not by waiting",
+    "crash": "let it fail by a check: a crash proves nothing",
+    "teardown-only": "its call passed: let the test itself fail",
+    "test-error": "fix the test: the error comes from its own code",
+    "broken-test": "fix the test: pytest can't run it",
+    "unexplained": "let it fail by an exception: there was none",
 }
 
 

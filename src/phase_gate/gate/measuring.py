@@ -5,7 +5,7 @@ Pure. A name that is not among the metrics was not measured.
 
 from __future__ import annotations
 
-from phase_gate.gate.failures import REMEDIES, Failure, Reason
+from phase_gate.gate.failures import REMEDIES, Failure
 from phase_gate.gate.freeze import find_altered, find_changed_settings
 from phase_gate.gate.inventory import bare_id, find_gone, find_renamed, split_id
 from phase_gate.gate.measured import (
@@ -19,7 +19,7 @@ from phase_gate.gate.measured import (
     cap_findings,
     name_tests,
 )
-from phase_gate.gate.outcomes import FAILING, Bucket, Green, Judgement, Kind, References, all_passed, odd_buckets
+from phase_gate.gate.outcomes import FAILING, Judgement, References, all_passed, odd_buckets
 from phase_gate.gate.record import JudgedRun, RunRecord
 from phase_gate.gate.state import ProofRecord, State
 from phase_gate.gate.verdict import Evaluation
@@ -27,7 +27,7 @@ from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow
 
-_UNEXPLAINED = Failure(reason=Reason.UNEXPLAINED)
+_UNEXPLAINED = Failure(reason="unexplained")
 NO_NEW_SKIPS = "no-new-skips"
 
 #: Minimum duration of a suite in seconds, and the speedup that looks suspicious.
@@ -70,7 +70,7 @@ def _measure(run: JudgedRun) -> dict[str, MetricValue]:
         scoped(judged.failing),
         scoped(judged.newly_skipped),
     )
-    green_tree = {Green.GREEN: record.sources.tree, Green.ODD: state.trees.green}.get(judged.green)
+    green_tree = {"green": record.sources.tree, "odd": state.trees.green}.get(judged.green)
     metrics: dict[str, MetricValue] = {
         "tests_total": passing + failing + newly,
         "tests_passing": passing,
@@ -78,20 +78,20 @@ def _measure(run: JudgedRun) -> dict[str, MetricValue]:
         "suite_total": len(judged.passing) + len(judged.failing) + len(judged.newly_skipped),
         "suite_passing": len(judged.passing),
         "suite_failing": len(judged.failing),
-        "tests_skipped": buckets.count(Bucket.SKIPPED) + buckets.count(Bucket.SKIPPED_IF),
+        "tests_skipped": buckets.count("skipped") + buckets.count("skipped-if"),
         "tests_newly_skipped": len(judged.newly_skipped | judged.excused),
         "tests_guarding": len(record.session.guarding),
         "tests_rows_passing": len(judged.rows_passing),
-        "tests_xfailed": buckets.count(Bucket.XFAILED),
-        "tests_xpassed": buckets.count(Bucket.XPASSED),
-        "tests_errors": buckets.count(Bucket.ERROR),
+        "tests_xfailed": buckets.count("xfailed"),
+        "tests_xpassed": buckets.count("xpassed"),
+        "tests_errors": buckets.count("error"),
         "tests_flaky": len(judged.flaky),
         "tests_known_failing": len(judged.known_failing),
-        "tests_not_run": buckets.count(Bucket.NOT_RUN),
+        "tests_not_run": buckets.count("not-run"),
         "tests_deselected": len(record.session.deselected),
         "tests_unselected": len(run.audit.unselected),
         "tests_missing": len(run.audit.missing),
-        "tests_uncollectable": buckets.count(Bucket.UNCOLLECTABLE),
+        "tests_uncollectable": buckets.count("uncollectable"),
         "collection_errors": len(record.session.collection_errors),
         "baseline_total": judged.baseline_total,
         "baseline_failing": len(judged.baseline_failing),
@@ -99,7 +99,7 @@ def _measure(run: JudgedRun) -> dict[str, MetricValue]:
         **run.traced.metrics,
         **proof_values(state, record.sources.tree, run.iteration),
         "signals_premature": state.signals_premature,
-        "run_complete": run.kind is Kind.COMPLETE,
+        "run_complete": run.kind == "complete",
         "run_kind": str(run.kind),
         "duration_s": round(record.session.duration_s, 3),
         **code_as_tested(green_tree, record.sources.tree),
@@ -176,7 +176,7 @@ def _broken_modules(record: RunRecord, judged: Judgement) -> list[Finding]:
     errors = {
         split_id(test_id)[0]: session.messages.get(test_id, "")
         for test_id in sorted(judged.failing)
-        if session.outcomes[test_id] is Bucket.UNCOLLECTABLE
+        if session.outcomes[test_id] == "uncollectable"
     }
     return [
         Finding(slug=BROKEN_MODULE, tier="advisory", file=path, detail=_describe_broken(error))
@@ -280,11 +280,11 @@ def find_weakened(run: JudgedRun) -> tuple[Finding, ...]:
 def _gone(run: JudgedRun) -> list[str]:
     record, baseline = run.record, run.past.baseline
     # If not all tests ran, moved tests can't be distinguished from removed ones.
-    if run.kind is not Kind.COMPLETE or not record.missing_since or baseline is None:
+    if run.kind != "complete" or not record.missing_since or baseline is None:
         return []
     # An unchanged file that can't be imported: its inherited tests can't be read from its source.
     outcomes, then = record.session.outcomes, baseline.inventory.files
-    broken = {split_id(test_id)[0] for test_id in outcomes if outcomes[test_id] is Bucket.UNCOLLECTABLE}
+    broken = {split_id(test_id)[0] for test_id in outcomes if outcomes[test_id] == "uncollectable"}
     waiting = {
         path
         for path, file in record.inventory.files.items()
@@ -301,7 +301,7 @@ def _gone(run: JudgedRun) -> list[str]:
 def _two_outcomes(run: JudgedRun) -> list[str]:
     state, latest = run.state, run.past.latest
     # The tree after the last complete run is only certain if no other run came after it.
-    is_latest = state.last_run is not None and state.last_run.kind == Kind.COMPLETE
+    is_latest = state.last_run is not None and state.last_run.kind == "complete"
     if latest is None or not is_latest or state.trees.last != run.run.tree:
         return []
     outcomes = run.record.session.outcomes
@@ -311,7 +311,7 @@ def _two_outcomes(run: JudgedRun) -> list[str]:
         test_id
         for test_id, bucket in outcomes.items()
         if test_id in latest.ids
-        and bucket is not Bucket.NOT_RUN
+        and bucket != "not-run"
         and (bucket in FAILING) != (latest.outcomes.get(test_id) in FAILING)
     ]
 
@@ -328,7 +328,7 @@ def _take_notes(run: JudgedRun) -> tuple[str, ...]:
     notes = []
     if run.run.overlaps:
         notes.append("another run of this task was open at the same time: the streak is not extended")
-    if record.session.narrowed_by and run.kind is Kind.COMPLETE:
+    if record.session.narrowed_by and run.kind == "complete":
         notes.append(f"narrowed: {'; '.join(record.session.narrowed_by)}")
     if judged.rows_passing:
         notes.append(f"rows of red tests that pass already: {name_first(sorted(judged.rows_passing))}")
@@ -342,7 +342,7 @@ def _take_notes(run: JudgedRun) -> tuple[str, ...]:
         gone = run.audit.passing_by
         notes.append(f"{count(len(gone), 'test')} came after the freeze and went again: {name_first(sorted(gone))}")
     exempt = [record.session.outcomes[test_id] for test_id in judged.exempt - judged.excused]
-    skipped = sum(bucket in (Bucket.SKIPPED, Bucket.SKIPPED_IF) for bucket in exempt)
+    skipped = sum(bucket in ("skipped", "skipped-if") for bucket in exempt)
     marked = len(exempt) - skipped
     shown = [
         count(number, noun)

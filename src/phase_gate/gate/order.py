@@ -5,14 +5,12 @@ Pure. Given the state and the workflow, decide how a run in a phase begins, or r
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from phase_gate.errors import NotAllowedError, PhaseOrderError, UsageError
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.state_extensions import parts_of, parts_of_workflow
 from phase_gate.gate.verdict import phase_command, show_next, start_command
-from phase_gate.values import Value, as_dict
+from phase_gate.values import Literal, Value, as_dict
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, rewind_command
 
@@ -24,21 +22,21 @@ if TYPE_CHECKING:
 AUTO = "AUTO"
 
 
-class How(StrEnum):
-    """How a run in a phase begins."""
-
-    STAY = "stay"
-    #: The first phase of a task without state.
-    BEGIN = "begin"
-    NEXT = "next"
-    NEW_CYCLE = "new-cycle"
-    #: Back to the first phase in the middle of a cycle; takes effect when a complete run ends.
-    REWIND = "rewind"
-    #: In a pipeline: back because of a change request, and forward after a recovery.
-    REQUEST = "request"
-    RECOVERED = "recovered"
-    #: A person has given guidance for a stuck task.
-    GUIDED = "guided"
+#: How a run in a phase begins.
+How = Literal[
+    "stay",
+    # The first phase of a task without state.
+    "begin",
+    "next",
+    "new-cycle",
+    # Back to the first phase in the middle of a cycle; takes effect when a complete run ends.
+    "rewind",
+    # In a pipeline: back because of a change request, and forward after a recovery.
+    "request",
+    "recovered",
+    # A person has given guidance for a stuck task.
+    "guided",
+]
 
 
 class Entry(Value, kw_only=False):
@@ -47,11 +45,11 @@ class Entry(Value, kw_only=False):
 
     @property
     def begins_cycle(self) -> bool:
-        return self.how in (How.BEGIN, How.NEW_CYCLE)
+        return self.how in ("begin", "new-cycle")
 
     @property
     def enters(self) -> bool:
-        return self.how not in (How.STAY, How.REWIND)
+        return self.how not in ("stay", "rewind")
 
 
 def named_phase(workflow: Workflow, requested: str) -> Phase | None:
@@ -80,7 +78,7 @@ def decide_entry(state: State, workflow: Workflow, requested: str) -> Entry:
     if state.phase is None:
         return _decide_first(workflow, phase, state.task)
     if phase.name == state.phase:
-        return Entry(phase, How.STAY)
+        return Entry(phase, "stay")
     current = workflow.phase(state.phase)
     if state.is_stuck:
         raise stuck_error(state)
@@ -97,7 +95,7 @@ def decide_entry(state: State, workflow: Workflow, requested: str) -> Entry:
 
 def _decide_auto(state: State, workflow: Workflow) -> Entry:
     if state.phase is None:
-        return Entry(workflow.first, How.BEGIN)
+        return Entry(workflow.first, "begin")
     if state.phase == DONE:
         raise PhaseOrderError(
             f"the cycle is done: {AUTO.lower()} does not start a new one by itself",
@@ -112,7 +110,7 @@ def _decide_auto(state: State, workflow: Workflow) -> Entry:
     following = workflow.phase(name)
     if state.exited and following is not None:
         return Entry(following, how)
-    return Entry(current, How.STAY)
+    return Entry(current, "stay")
 
 
 def next_phase(state: State, workflow: Workflow, current: Phase) -> tuple[str, How]:
@@ -120,8 +118,8 @@ def next_phase(state: State, workflow: Workflow, current: Phase) -> tuple[str, H
     for part, value in parts_of(state):
         way = part.following(value, workflow, current)
         if way is not None:
-            return way[0], How(way[1])
-    return current.next, How.NEXT
+            return way
+    return current.next, "next"
 
 
 def stuck_error(state: State) -> PhaseOrderError:
@@ -133,7 +131,7 @@ def stuck_error(state: State) -> PhaseOrderError:
 
 def _decide_first(workflow: Workflow, phase: Phase, task: str) -> Entry:
     if workflow.start == "any" or phase is workflow.first:
-        return Entry(phase, How.BEGIN)
+        return Entry(phase, "begin")
     raise PhaseOrderError(
         f"workflow {workflow.name} begins with {workflow.first.name}, not with {phase.name}",
         remedy=start_command(workflow, task),
@@ -151,9 +149,9 @@ def may_end_here(state: State, workflow: Workflow) -> bool:
 def _decide_return(state: State, workflow: Workflow) -> Entry:
     first = workflow.first
     if may_end_here(state, workflow):
-        return Entry(first, How.NEW_CYCLE)
+        return Entry(first, "new-cycle")
     if workflow.rewind_by_option:
-        return Entry(first, How.REWIND)
+        return Entry(first, "rewind")
     raise PhaseOrderError(
         f"{state.phase} has not ended the cycle, and workflow {workflow.name} does not go back by option",
         remedy=rewind_command(first.name, state.task),

@@ -6,58 +6,47 @@ Pure. Every id has exactly one bucket; its class depends on the outcomes before 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from enum import StrEnum
 
 from phase_gate.gate.freeze import Frozen
 from phase_gate.gate.inventory import Inventory, bare_id, bare_name, split_id
-from phase_gate.values import Value, field
+from phase_gate.values import Literal, Value, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from phase_gate.gate.failures import Failure
 
 
-class Kind(StrEnum):
-    """The value of a session as evidence about the suite. The first kind that matches applies."""
+#: The value of a session as evidence about the suite. The first kind that matches applies.
+Kind = Literal["void", "nested", "lost", "incomplete", "partial", "empty", "complete"]
 
-    VOID = "void"
-    NESTED = "nested"
-    LOST = "lost"
-    INCOMPLETE = "incomplete"
-    PARTIAL = "partial"
-    EMPTY = "empty"
-    COMPLETE = "complete"
+#: Whether a run is green.
+Green = Literal[
+    "green",
+    # No test failed, but something is odd: the run neither extends nor ends a streak.
+    "odd",
+    "not-green",
+]
 
-
-class Green(StrEnum):
-    """Whether a run is green."""
-
-    GREEN = "green"
-    #: No test failed, but something is odd: the run neither extends nor ends a streak.
-    ODD = "odd"
-    NOT_GREEN = "not-green"
-
-
-class Bucket(StrEnum):
-    """The outcome of a test: the worst stage of all its reports."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    ERROR = "error"
-    XFAILED = "xfailed"
-    XPASSED = "xpassed"
-    FLAKY = "flaky"
-    SKIPPED = "skipped"
-    #: Skipped, and the test has a skipif mark.
-    SKIPPED_IF = "skipped-if"
-    NOT_RUN = "not-run"
-    UNCOLLECTABLE = "uncollectable"
+#: The outcome of a test: the worst stage of all its reports.
+Bucket = Literal[
+    "passed",
+    "failed",
+    "error",
+    "xfailed",
+    "xpassed",
+    "flaky",
+    "skipped",
+    # Skipped, and the test has a skipif mark.
+    "skipped-if",
+    "not-run",
+    "uncollectable",
+]
 
 
-FAILING = frozenset({Bucket.FAILED, Bucket.ERROR, Bucket.UNCOLLECTABLE})
-_RAN_AND_FAILED = FAILING - {Bucket.UNCOLLECTABLE}
-SKIPPED = frozenset({Bucket.SKIPPED, Bucket.SKIPPED_IF})
-XMARKED = frozenset({Bucket.XFAILED, Bucket.XPASSED})
+FAILING = frozenset({"failed", "error", "uncollectable"})
+_RAN_AND_FAILED = FAILING - {"uncollectable"}
+SKIPPED = frozenset({"skipped", "skipped-if"})
+XMARKED = frozenset({"xfailed", "xpassed"})
 
 #: Ids with their buckets. Stored snapshots omit passed tests.
 Outcomes = Mapping[str, Bucket]
@@ -65,12 +54,12 @@ Outcomes = Mapping[str, Bucket]
 
 def all_passed(outcomes: Outcomes) -> bool:
     """Return whether every test simply passed, as in most runs: one fast count instead of a loop."""
-    return list(outcomes.values()).count(Bucket.PASSED) == len(outcomes)
+    return list(outcomes.values()).count("passed") == len(outcomes)
 
 
 def odd_buckets(outcomes: Outcomes) -> list[Bucket]:
     """Return the other buckets, of tests that did not simply pass."""
-    return [] if all_passed(outcomes) else [each for each in outcomes.values() if each is not Bucket.PASSED]
+    return [] if all_passed(outcomes) else [each for each in outcomes.values() if each != "passed"]
 
 
 class KnownIds(Collection[str]):
@@ -157,8 +146,8 @@ class Judgement(Value):
     @property
     def green(self) -> Green:
         if self.failing or self.newly_skipped or self.flaky:
-            return Green.NOT_GREEN
-        return Green.ODD if self.odd or not self.passing else Green.GREEN
+            return "not-green"
+        return "odd" if self.odd or not self.passing else "green"
 
 
 def judge_outcomes(
@@ -187,7 +176,7 @@ def judge_outcomes(
         name: set() for name in ("passing", "failing", "known_failing", "exempt", "newly_skipped", "odd", "not_run")
     }
     # Nearly all tests, or all: handled in bulk, because this dominates the cost for a big suite.
-    others = [] if all_passed(outcomes) else [row for row in outcomes.items() if row[1] is not Bucket.PASSED]
+    others = [] if all_passed(outcomes) else [row for row in outcomes.items() if row[1] != "passed"]
     passing = frozenset(outcomes) if not others else frozenset(outcomes).difference(test_id for test_id, _ in others)
     for test_id, bucket in others:
         sets[_standing(test_id, bucket, inventory, past, targets)].add(test_id)
@@ -203,7 +192,7 @@ def judge_outcomes(
         exempt=frozenset(sets["exempt"]),
         newly_skipped=frozenset(sets["newly_skipped"]),
         odd=frozenset(sets["odd"]),
-        flaky=frozenset(test_id for test_id, bucket in others if bucket is Bucket.FLAKY),
+        flaky=frozenset(test_id for test_id, bucket in others if bucket == "flaky"),
         targets=targets,
         baseline_total=0 if past.baseline is None else len(past.baseline.ids),
         baseline_failing=frozenset(
@@ -225,14 +214,14 @@ def _waiting(
     broken = {
         test_id: (failures[test_id].file, failures[test_id].line)
         for test_id in failing
-        if outcomes[test_id] is Bucket.UNCOLLECTABLE and test_id in failures
+        if outcomes[test_id] == "uncollectable" and test_id in failures
     }
     wanted = {place for test_id, place in broken.items() if test_id in targets}
     return frozenset(test_id for test_id, place in broken.items() if place in wanted and test_id not in targets)
 
 
 def _standing(test_id: str, bucket: Bucket, inventory: Inventory, past: References, targets: Collection[str]) -> str:
-    if bucket is Bucket.FLAKY:
+    if bucket == "flaky":
         return "passing"
     if bucket in FAILING:
         return "known_failing" if _is_known_failure(test_id, inventory, past) else "failing"
@@ -242,7 +231,7 @@ def _standing(test_id: str, bucket: Bucket, inventory: Inventory, past: Referenc
         reference = past.baseline or past.first
         if reference is None or reference.outcomes.get(test_id) in XMARKED:
             return "exempt"
-        return "failing" if bucket is Bucket.XFAILED else "odd"
+        return "failing" if bucket == "xfailed" else "odd"
     return "not_run"
 
 
@@ -261,7 +250,7 @@ def _is_target(test_id: str, bucket: Bucket, inventory: Inventory, past: Referen
     # An old test that still passes is not a target, even if it was merged from another branch.
     path, name = split_id(test_id)
     at_head = past.head.get(path, {}).get(bare_name(name))
-    return bucket is not Bucket.PASSED or at_head is None or at_head != inventory.body(test_id)
+    return bucket != "passed" or at_head is None or at_head != inventory.body(test_id)
 
 
 def _is_in(test_id: str, inventory: Inventory) -> bool:
@@ -296,7 +285,7 @@ def _was_passing(test_id: str, inventory: Inventory, baseline: Past | None) -> b
     return (
         baseline is not None
         and test_id in baseline.ids
-        and baseline.outcomes.get(test_id, Bucket.PASSED) is Bucket.PASSED
+        and baseline.outcomes.get(test_id, "passed") == "passed"
         and _same_body(test_id, inventory, baseline.inventory)
         and _same_around(test_id, inventory, baseline.inventory)
     )
@@ -310,12 +299,12 @@ def _is_among(test_id: str, ids: Collection[str]) -> bool:
 def _skip_is_exempt(
     test_id: str, bucket: Bucket, inventory: Inventory, past: References, targets: Collection[str]
 ) -> bool:
-    by_condition = bucket is Bucket.SKIPPED_IF
+    by_condition = bucket == "skipped-if"
     if _is_among(test_id, past.red):
         # It was red: it has to become green, not skipped. While its module could not be imported, it had no marks.
         red = past.red.get(test_id, past.red.get(bare_id(test_id), ""))
         first = {} if past.first is None else past.first.outcomes
-        was_broken = first.get(bare_id(test_id)) is Bucket.UNCOLLECTABLE
+        was_broken = first.get(bare_id(test_id)) == "uncollectable"
         return by_condition and was_broken and bool(red) and inventory.body(test_id) == red
     baseline = past.baseline
     if baseline is not None and test_id in baseline.ids:

@@ -212,7 +212,7 @@ class JudgedRun(Value):
 
     @property
     def is_green(self) -> bool:
-        return self.green is Green.GREEN
+        return self.green == "green"
 
     @property
     def target_files(self) -> tuple[str, ...]:
@@ -258,7 +258,7 @@ def audit_selection(known: Inventory, session: Document, names_in: NamesIn, ran:
                 continue  # the file represented tests that only an import shows, such as inherited ones: they exist
             if name == bare and bare in with_parameters:
                 continue  # counted from the source while its module could not be imported: now its parameters are known
-            if outcomes.get(join_id(path, bare)) is Bucket.UNCOLLECTABLE or outcomes.get(path) is Bucket.UNCOLLECTABLE:
+            if outcomes.get(join_id(path, bare)) == "uncollectable" or outcomes.get(path) == "uncollectable":
                 continue  # its module can't be imported now: counted there, as failing
             if test_id in session.deselected:
                 unselected.append(test_id)

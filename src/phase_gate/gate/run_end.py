@@ -19,7 +19,7 @@ from phase_gate.gate.inventory import Inventory, bare_id, merge_inventories
 from phase_gate.gate.judging import Case, conclude, evaluate
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Measured, Remembered, Waiver, cap_findings, covered_by
 from phase_gate.gate.measuring import NO_NEW_SKIPS, find_new_skips, find_weakened, take_measure
-from phase_gate.gate.outcomes import Bucket, Green, Judgement, Kind, References, all_passed, judge_outcomes, odd_buckets
+from phase_gate.gate.outcomes import Judgement, Kind, References, all_passed, judge_outcomes, odd_buckets
 from phase_gate.gate.record import Audit, JudgedRun, RunRecord, Traced
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, OpenRun, State, state_to_json
@@ -70,10 +70,10 @@ def judge_run(
     """
     run = _compare(state, workflow, record, past, at=at, remembered=remembered)
     reading = ABSENT if run.iteration is None else answer(run)
-    is_judged = run.kind not in (Kind.VOID, Kind.NESTED)
+    is_judged = run.kind not in ("void", "nested")
     seen = take_measure(run, workflow) if is_judged else Measured()
     data = _end_data(run, seen.metrics)
-    if run.kind is Kind.VOID and before is not None:
+    if run.kind == "void" and before is not None:
         data["before"] = state_to_json(before)
     if run.iteration is not None:
         data |= _counted_data(run, seen) | _store(run, keep)
@@ -125,12 +125,12 @@ def _compare(
     )
     outcomes = excuse_skips(outcomes, waivers, at=at)
     kind, why = _classify(record, run, audit, _moved_on(state, run))
-    stays = goes_back and kind is Kind.COMPLETE and not outcomes.failing & outcomes.targets
+    stays = goes_back and kind == "complete" and not outcomes.failing & outcomes.targets
     if stays:
         # The user typed the wrong phase, or corrected a test that passes at once: RED would be a dead end.
-        kind = Kind.INCOMPLETE
+        kind = "incomplete"
         why = f"no test of this step fails, so the task stays in {state.phase} with its frozen tests"
-    counts = kind is Kind.COMPLETE
+    counts = kind == "complete"
     events: tuple[Event, ...] = ()
     if goes_back and counts:
         data = {"phase": phase.name, "how": "rewind", "first": True, "run": run.id}
@@ -138,7 +138,7 @@ def _compare(
         state = apply(state, events[0])
     # Doubtful outcomes are never green, unless a person has waived exactly these findings.
     is_doubtful = any(not covered_by(waivers, each.guard, (each,), at=at) for each in session.doubts)
-    green = Green.NOT_GREEN if session.internal_error or is_doubtful else outcomes.green
+    green = "not-green" if session.internal_error or is_doubtful else outcomes.green
     return JudgedRun(
         at=at,
         run=run,
@@ -209,26 +209,26 @@ def _classify(record: RunRecord, run: OpenRun, audit: Audit, moved_on: str) -> t
     """Return the first kind that matches, and why it is not a complete run."""
     session = record.session
     buckets = odd_buckets(session.outcomes)
-    skipped = buckets.count(Bucket.SKIPPED) + buckets.count(Bucket.SKIPPED_IF)
-    not_run, uncollectable = buckets.count(Bucket.NOT_RUN), buckets.count(Bucket.UNCOLLECTABLE)
+    skipped = buckets.count("skipped") + buckets.count("skipped-if")
+    not_run, uncollectable = buckets.count("not-run"), buckets.count("uncollectable")
     collected = len(session.outcomes) - uncollectable
     interrupted = session.interrupted or moved_on
     if session.is_void:
-        return Kind.VOID, interrupted or "no test was meant to run"
+        return "void", interrupted or "no test was meant to run"
     if run.nested:
-        return Kind.NESTED, "it ran inside another run of this task"
+        return "nested", "it ran inside another run of this task"
     if interrupted:
-        return Kind.INCOMPLETE, interrupted
+        return "incomplete", interrupted
     if not_run:
-        return Kind.INCOMPLETE, f"{count(not_run, 'collected test')} did not run"
+        return "incomplete", f"{count(not_run, 'collected test')} did not run"
     if record.sources.changed:
-        return Kind.INCOMPLETE, f"sources changed while it ran: {name_first(record.sources.changed)}"
+        return "incomplete", f"sources changed while it ran: {name_first(record.sources.changed)}"
     if audit.unselected:
         by = f" ({'; '.join(session.narrowed_by)})" if session.narrowed_by else ""
-        return Kind.PARTIAL, f"{count(len(audit.unselected), 'known test')} did not run{by}"
+        return "partial", f"{count(len(audit.unselected), 'known test')} did not run{by}"
     if uncollectable or collected > skipped:
-        return Kind.COMPLETE, ""
-    return Kind.EMPTY, "every test was skipped" if collected else "no test was collected"
+        return "complete", ""
+    return "empty", "every test was skipped" if collected else "no test was collected"
 
 
 def excuse_skips(outcomes: Judgement, waivers: Iterable[Waiver], *, at: str) -> Judgement:
@@ -329,7 +329,7 @@ def _store(run: JudgedRun, keep: Callable[[str, Any], str]) -> dict[str, Any]:
     tests = _known_tests(run)
     known = keep("inventory", tests)
     odd = () if all_passed(session.outcomes) else session.outcomes.items()
-    documents: dict[str, Any] = {"outcomes": dict(sorted(row for row in odd if row[1] is not Bucket.PASSED))}
+    documents: dict[str, Any] = {"outcomes": dict(sorted(row for row in odd if row[1] != "passed"))}
     if run.traced.rows:
         from phase_gate.gate.criteria import table_to_json
 

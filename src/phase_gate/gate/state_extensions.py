@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from phase_gate.gate.freshness import CurrentStatus
     from phase_gate.gate.measured import Remembered, Section
-    from phase_gate.gate.order import Entry
+    from phase_gate.gate.order import Entry, How
     from phase_gate.gate.state import Event, State
     from phase_gate.gate.verdict import Evaluation
     from phase_gate.workflow.model import Phase, Workflow
@@ -111,7 +111,7 @@ class Part:
         """Return the part's sections in the report on a task."""
         return ()
 
-    def following(self, value: Any, workflow: Workflow, current: Phase) -> tuple[str, str] | None:
+    def following(self, value: Any, workflow: Workflow, current: Phase) -> tuple[str, How] | None:
         """Return the phase that follows after this one's exit, and how it is entered; None: as in the workflow."""
         return None
 

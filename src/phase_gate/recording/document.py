@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 
 from phase_gate.codec import from_json
-from phase_gate.gate.failures import Failure, Reason
+from phase_gate.gate.failures import Failure
 from phase_gate.gate.inventory import join_id
 from phase_gate.gate.measured import Finding
 from phase_gate.gate.observations import Seen, merge_seen
-from phase_gate.gate.outcomes import FAILING, Bucket
+from phase_gate.gate.outcomes import FAILING
 from phase_gate.gate.record import Document
 from phase_gate.recording.request import is_extended
 from phase_gate.recording.run_settings import (
@@ -60,7 +60,7 @@ def make_document(
     ids = TestIds(config, root, seen.paths, seen.groups)
     uncollectable = ids.uncollectable(ended.errors)
     outcomes = ids.rename(ended.buckets.close(ended.nodes), all_are_known=not ended.workers)
-    outcomes |= dict.fromkeys(uncollectable, Bucket.UNCOLLECTABLE)
+    outcomes |= dict.fromkeys(uncollectable, "uncollectable")
     deselected = frozenset(map(ids.test_id, seen.deselected))
     measured: Mapping[str, MetricValue] = {}
     complaints: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ def _take_failures(
     """Yield our id and the failure of each failing test."""
     rows = ((ids.test_id(node), row) for node, row in ended.buckets.failures.items())
     for test_id, row in (*rows, *uncollectable.items()):
-        yield test_id, from_json(Failure, row) if isinstance(row, dict) else Failure(reason=Reason.UNEXPLAINED)
+        yield test_id, from_json(Failure, row) if isinstance(row, dict) else Failure(reason="unexplained")
 
 
 def _take_messages(ids: TestIds, ended: OutcomeHooks, uncollectable: Iterable[str]) -> dict[str, str]:
@@ -230,8 +230,8 @@ class TestIds:
 
 def _failure_of(failure: object, file: Path, name: str) -> object:
     """Return a module's failure as the failure of one of its tests; a stub does not wait for missing code."""
-    if not isinstance(failure, dict) or failure["reason"] != Reason.STRUCTURAL or not name:
+    if not isinstance(failure, dict) or failure["reason"] != "structural" or not name:
         return failure
     from phase_gate.recording.reasons import is_stub
 
-    return {**failure, "reason": str(Reason.STUB)} if is_stub(file, name) else failure
+    return {**failure, "reason": "stub"} if is_stub(file, name) else failure

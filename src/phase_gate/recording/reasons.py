@@ -74,12 +74,13 @@ class FailureReader:
         owner = find_owner(module, Path(self._root)) if module else "project"
         kind, message = type(error).__name__, _message(error).strip()
         by_check = isinstance(error, AssertionError | pytest.fail.Exception)
+        reason: Reason
         if stage == "teardown":
-            reason = Reason.TEARDOWN_ONLY
+            reason = "teardown-only"
         elif is_stub(test_file, test_name) or (place == "test" and is_constant_at(file, line)):
-            reason = Reason.STUB
+            reason = "stub"
         elif owner != "project":
-            reason = Reason.FOREIGN_MODULE
+            reason = "foreign-module"
         else:
             reason = self._reason(error, message, place, frames)
         return Failure(
@@ -95,19 +96,19 @@ class FailureReader:
     def _reason(self, error: BaseException, message: str, place: Place, frames: list[tuple[FrameType, int]]) -> Reason:
         """Return the reason of a failure. In doubt, assume that code can fix it: a test that stays red does no harm."""
         if isinstance(error, SyntaxError):
-            return Reason.SYNTAX_ERROR
+            return "syntax-error"
         if isinstance(error, pytest.FixtureLookupError):
-            return Reason.MISSING_FIXTURE
+            return "missing-fixture"
         if isinstance(error, pytest.fail.Exception):
             if message.startswith("Timeout "):
-                return Reason.TIMEOUT
-            return Reason.BROKEN_TEST if self._is_refused_by_pytest(frames) else Reason.ASSERTION
+                return "timeout"
+            return "broken-test" if self._is_refused_by_pytest(frames) else "assertion"
         is_projects = place != "project" and isinstance(error, AttributeError) and self._lacks(error, frames)
         if is_projects or isinstance(error, ImportError):
-            return Reason.STRUCTURAL
+            return "structural"
         if place == "foreign" and type(error).__name__ not in _DOCTEST and not isinstance(error, AssertionError):
-            return Reason.TEST_ERROR
-        return Reason.TEST_ERROR if place == "test" and isinstance(error, NameError) else Reason.ASSERTION
+            return "test-error"
+        return "test-error" if place == "test" and isinstance(error, NameError) else "assertion"
 
     def _helpers(self, frames: list[tuple[FrameType, int]]) -> Iterator[str]:
         """Yield the functions of the sources that checked on the test's behalf: usually none.

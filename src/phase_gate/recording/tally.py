@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from phase_gate.codec import spell_out
-from phase_gate.gate.failures import Failure, Reason
+from phase_gate.gate.failures import Failure
 from phase_gate.gate.measured import Finding
 from phase_gate.gate.observations import Seen
 from phase_gate.gate.outcomes import FAILING, Bucket
@@ -96,13 +96,13 @@ class OutcomeHooks:
 
 #: Worst first; the fold keeps the first of two.
 _WORST_FIRST = (
-    Bucket.ERROR,
-    Bucket.FAILED,
-    Bucket.XFAILED,
-    Bucket.XPASSED,
-    Bucket.SKIPPED,
-    Bucket.SKIPPED_IF,
-    Bucket.PASSED,
+    "error",
+    "failed",
+    "xfailed",
+    "xpassed",
+    "skipped",
+    "skipped-if",
+    "passed",
 )
 _RANK = {bucket: rank for rank, bucket in enumerate(_WORST_FIRST)}
 #: The report of a crashed worker has a different one.
@@ -110,7 +110,7 @@ _STAGES = ("setup", "call", "teardown")
 
 #: The attribute of a report that describes its failure; workers send it with the report.
 FAILURE = "phase_gate_failure"
-CRASHED = spell_out(Failure(reason=Reason.CRASH, detail="the worker died"))
+CRASHED = spell_out(Failure(reason="crash", detail="the worker died"))
 
 #: Maximum length of a stored failure: enough to distinguish it from others.
 _MESSAGE_LENGTH = 500
@@ -151,7 +151,7 @@ class Buckets:
         if str(report.outcome) == "rerun":
             self._rerun.add(node)
             # Its subtests run again with it.
-            if node in self._failed_subtests and self._odd[node] is Bucket.FAILED:
+            if node in self._failed_subtests and self._odd[node] == "failed":
                 del self._odd[node]
             self._failed_subtests.discard(node)
             return
@@ -160,24 +160,24 @@ class Buckets:
             self.failures.setdefault(node, getattr(report, FAILURE, None if report.when in _STAGES else CRASHED))
             self.messages.setdefault(node, message_of(report.longrepr))
         if hasattr(report, "context"):
-            if bucket is not Bucket.FAILED:
+            if bucket != "failed":
                 return  # only a failing subtest counts for the test itself
             self._failed_subtests.add(node)
-        if bucket is Bucket.PASSED:
+        if bucket == "passed":
             self._passed.append(node)
-        elif bucket is not None and _RANK[bucket] < _RANK[self._odd.get(node, Bucket.PASSED)]:
+        elif bucket is not None and _RANK[bucket] < _RANK[self._odd.get(node, "passed")]:
             self._odd[node] = bucket
 
     def close(self, collected: Iterable[str]) -> dict[str, Bucket]:
         """Return every collected test with its bucket. Each test is one key, so the counts always add up."""
         if not self._odd and not self._rerun and self._passed == collected:
-            return dict.fromkeys(collected, Bucket.PASSED)  # each test ran, in order, and passed
-        outcomes = dict.fromkeys(collected, Bucket.NOT_RUN)
+            return dict.fromkeys(collected, "passed")  # each test ran, in order, and passed
+        outcomes: dict[str, Bucket] = dict.fromkeys(collected, "not-run")
         # In this order: a failed or skipped teardown is worse than a passed call.
-        passed = dict.fromkeys(self._passed, Bucket.PASSED)
-        flaky = {node: Bucket.FLAKY for node in self._rerun if node in passed}
-        for found in (passed, flaky, self._odd):
-            outcomes |= {node: bucket for node, bucket in found.items() if node in outcomes}
+        found: dict[str, Bucket] = dict.fromkeys(self._passed, "passed")
+        found |= dict.fromkeys(self._rerun & found.keys(), "flaky")
+        found |= self._odd
+        outcomes |= {node: bucket for node, bucket in found.items() if node in outcomes}
         return outcomes
 
     def reported(self) -> Collection[str]:
@@ -189,12 +189,12 @@ def _bucket_of(report: pytest.TestReport) -> Bucket | None:
     outcome, is_call = str(report.outcome), report.when == "call"
     if hasattr(report, "wasxfail") and outcome != "failed":
         # A strict xpass is reported as an ordinary failure, without the attribute.
-        return Bucket.XFAILED if outcome == "skipped" else Bucket.XPASSED if is_call else None
+        return "xfailed" if outcome == "skipped" else "xpassed" if is_call else None
     if outcome == "failed":
-        return Bucket.FAILED if is_call else Bucket.ERROR
+        return "failed" if is_call else "error"
     if outcome == "skipped":
-        return Bucket.SKIPPED_IF if "skipif" in report.keywords else Bucket.SKIPPED
-    return Bucket.PASSED if outcome == "passed" and is_call else None
+        return "skipped-if" if "skipif" in report.keywords else "skipped"
+    return "passed" if outcome == "passed" and is_call else None
 
 
 def message_of(longrepr: object) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from phase_gate.gate.inventory import split_id
-from phase_gate.gate.outcomes import FAILING, Bucket
+from phase_gate.gate.outcomes import FAILING
 from phase_gate.report.story import ABSENT, TestHistory, TestRow
 from phase_gate.values import Value
 
@@ -20,16 +20,16 @@ _CALM_LISTED = 30
 
 #: One letter an outcome.
 LETTERS: Mapping[str, str] = {
-    Bucket.PASSED: "p",
-    Bucket.FAILED: "f",
-    Bucket.ERROR: "e",
-    Bucket.UNCOLLECTABLE: "u",
-    Bucket.FLAKY: "k",
-    Bucket.SKIPPED: "s",
-    Bucket.SKIPPED_IF: "s",
-    Bucket.XFAILED: "x",
-    Bucket.XPASSED: "X",
-    Bucket.NOT_RUN: "n",
+    "passed": "p",
+    "failed": "f",
+    "error": "e",
+    "uncollectable": "u",
+    "flaky": "k",
+    "skipped": "s",
+    "skipped-if": "s",
+    "xfailed": "x",
+    "xpassed": "X",
+    "not-run": "n",
 }
 
 Load = Callable[[str], Any]
@@ -66,7 +66,7 @@ def build_test_history(samples: Iterable[Sampled], load: Load) -> TestHistory:
         key = (sample.inventory, path)
         if key not in names:  # one file at a time: an inventory may have a hundred thousand tests
             names[key] = frozenset(load(sample.inventory)["files"].get(path, {}).get("ids", ()))
-        return LETTERS[Bucket.PASSED] if name in names[key] else ABSENT
+        return LETTERS["passed"] if name in names[key] else ABSENT
 
     def rank(test_id: str) -> tuple[object, ...]:
         return (test_id not in flaky, last.get(test_id) not in FAILING, -failures[test_id], test_id)
@@ -105,7 +105,7 @@ def _find_flaky(samples: Sequence[Sampled], load: Load) -> set[str]:
     by_tree: dict[str, list[Mapping[str, str]]] = {}
     for each in samples:
         outcomes = load(each.outcomes)
-        flaky |= {test_id for test_id, bucket in outcomes.items() if bucket == Bucket.FLAKY}
+        flaky |= {test_id for test_id, bucket in outcomes.items() if bucket == "flaky"}
         by_tree.setdefault(each.tree, []).append(outcomes)
     for runs in by_tree.values():
         failing = [{test_id for test_id, bucket in outcomes.items() if bucket in FAILING} for outcomes in runs]

@@ -10,7 +10,6 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 
-from phase_gate.gate.breaker import Status
 from phase_gate.gate.measured import BROKEN_MODULE, NAMED_BY_REASON, WEAKENED, Finding, describe_override
 from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.verdict import HINT_FIRST, PREMATURE, Evaluation, Gate1Result
@@ -63,7 +62,7 @@ def render_panel(
         lines += [*_gate_1(evaluation), *_gate_2(evaluation), *_findings(evaluation, width)]
     else:
         lines += _both_gates(evaluation, series)
-    if evaluation.breaker.status is Status.HALF_OPEN:  # the verdict names an open one
+    if evaluation.breaker.status == "half-open":  # the verdict names an open one
         said = f"half-open: {evaluation.breaker.reason}; one more run without progress opens the circuit"
         lines.append(_labeled("breaker", said, _RED))
     for override in evaluation.overrides:

@@ -253,9 +253,9 @@ _SIGNALS: dict[str, Happened] = {
     "refused": ("too-early", "a refused signal"),
 }
 _BREAKER: dict[Status, Happened] = {
-    Status.OPEN: ("breaker-open", "the circuit opens"),
-    Status.HALF_OPEN: ("breaker-half-open", "the circuit is half-open"),
-    Status.CLOSED: ("breaker-closed", "the circuit is closed again"),
+    "open": ("breaker-open", "the circuit opens"),
+    "half-open": ("breaker-half-open", "the circuit is half-open"),
+    "closed": ("breaker-closed", "the circuit is closed again"),
 }
 #: What resets the streak and the last verdict.
 _DOUBTED = {

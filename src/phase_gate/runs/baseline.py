@@ -9,7 +9,7 @@ from phase_gate.errors import NotAllowedError, PhaseGateError
 from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.observations import Wanted
 from phase_gate.gate.order import refuse_baseline
-from phase_gate.gate.outcomes import FAILING, Bucket
+from phase_gate.gate.outcomes import FAILING
 from phase_gate.gate.record import Document
 from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
@@ -56,8 +56,8 @@ class BaselineSession(RecordedSession):
 
     def _describe(self, document: Document, inventory: Inventory) -> dict[str, Any]:
         """Return the data to record. Raises NotAllowedError for a session that proves nothing."""
-        odd = {test: bucket for test, bucket in sorted(document.outcomes.items()) if bucket is not Bucket.PASSED}
-        not_run = sum(bucket is Bucket.NOT_RUN for bucket in odd.values())
+        odd = {test: bucket for test, bucket in sorted(document.outcomes.items()) if bucket != "passed"}
+        not_run = sum(bucket == "not-run" for bucket in odd.values())
         if document.interrupted or not_run or not document.outcomes:
             why = document.interrupted or (f"{not_run} tests did not run" if not_run else "no test was collected")
             raise NotAllowedError(f"this is no baseline: {why}", remedy="run the whole suite to its end")

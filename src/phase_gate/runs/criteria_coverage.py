@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from phase_gate.config.criteria_files import read_criteria
 from phase_gate.gate.inventory import bare_name, split_id
-from phase_gate.gate.outcomes import Bucket, Outcomes
+from phase_gate.gate.outcomes import Outcomes
 from phase_gate.gate.record import Criteria, Links
 from phase_gate.source.criterion_marks import criteria_in_source, likeness_in_source
 from phase_gate.source.tests import parse_source
@@ -48,13 +48,13 @@ def take_links(
     :param marked: ids of criteria by our ids of tests.
     :param copies_matter: whether copies of one test under two names have to be detected.
     """
-    uncollectable = [test_id for test_id, bucket in outcomes.items() if bucket is Bucket.UNCOLLECTABLE]
+    uncollectable = [test_id for test_id, bucket in outcomes.items() if bucket == "uncollectable"]
     found = dict(marked)
     if criteria.listed:
         found |= read_by_name(uncollectable, root, criteria_in_source)
     likeness: dict[str, str] = {}
     if copies_matter and criteria.count > 1:
-        suspects = found if criteria.listed else [each for each, bucket in outcomes.items() if bucket != Bucket.PASSED]
+        suspects = found if criteria.listed else [each for each, bucket in outcomes.items() if bucket != "passed"]
         likeness = read_by_name(suspects, root, likeness_in_source)
     return Links(criteria=found, likeness=likeness)
 

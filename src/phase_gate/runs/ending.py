@@ -12,7 +12,7 @@ from phase_gate.gate.events import apply
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id
 from phase_gate.gate.judging import judgement_events
 from phase_gate.gate.measuring import wants_proof
-from phase_gate.gate.outcomes import Bucket, Kind, KnownIds, Past, References
+from phase_gate.gate.outcomes import KnownIds, Past, References
 from phase_gate.gate.record import JudgedRun, RunRecord
 from phase_gate.gate.run_end import RunEnd, judge_run
 from phase_gate.gate.signals import ABSENT, Reading, strictest
@@ -38,7 +38,7 @@ def write_end(run: Recorder, record: RunRecord, progress: Callable[[str], None])
     prover = _Prover(run, record, progress)
     signals, ended = _write_judged(run, record, prover)
     signals.clear(ended)
-    if ended.kind not in (Kind.VOID, Kind.NESTED):
+    if ended.kind not in ("void", "nested"):
         sources = record.sources
         last_files.save_last_run(run.store.folder, sources.tree, {**sources.files, **sources.beside})
     run.close(has_ended=True)
@@ -195,10 +195,6 @@ class _GivenSignals:
 # --- the references of a run, loaded from stored objects and from git, as far as they are in the state
 
 
-#: By text: calling the enumeration for each of thousands takes five times as long.
-_BUCKETS = {bucket.value: bucket for bucket in Bucket}
-
-
 def load_references(objects: ObjectStore, state: State, record: RunRecord, *, root: Path, phase: Phase) -> References:
     """Return all data that outcomes are compared with.
 
@@ -210,10 +206,8 @@ def load_references(objects: ObjectStore, state: State, record: RunRecord, *, ro
     def past(snapshot: Snapshot | None) -> Past | None:
         if snapshot is None:
             return None
-        outcomes = {test_id: _BUCKETS[text] for test_id, text in objects.load(snapshot.outcomes).items()}
-        return Past(
-            objects.load_inventory(snapshot.inventory), outcomes, ids_of(snapshot.inventory), snapshot.surroundings
-        )
+        inventory, outcomes = objects.load_inventory(snapshot.inventory), objects.load(snapshot.outcomes)
+        return Past(inventory, outcomes, ids_of(snapshot.inventory), snapshot.surroundings)
 
     @cache
     def ids_of(inventory: str) -> KnownIds:

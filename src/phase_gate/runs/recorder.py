@@ -16,7 +16,7 @@ from phase_gate.errors import StateError, StorageError
 from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Finding
 from phase_gate.gate.measuring import GUARD, OFF
-from phase_gate.gate.order import Entry, How, decide_entry, entry_events
+from phase_gate.gate.order import Entry, decide_entry, entry_events
 from phase_gate.gate.record import Criteria, Document
 from phase_gate.gate.run_end import RunEnd
 from phase_gate.gate.state import Event, State
@@ -237,7 +237,7 @@ class Recorder:
             self.find_altered_elsewhere = find_neighbours(self.project, self.tree, sorted(others))
 
     def _remember(self, state: State, entry: Entry) -> None:
-        if entry.how is How.STAY:
+        if entry.how == "stay":
             return
         from phase_gate.evidence.gathering import remember
 
@@ -246,7 +246,7 @@ class Recorder:
             self.workflow,
             entry.phase,
             begins_cycle=entry.begins_cycle,
-            known=state.memory.exit if entry.how is How.NEXT else {},
+            known=state.memory.exit if entry.how == "next" else {},
         )
         self.warnings += self.remembered.warnings
 
@@ -269,10 +269,10 @@ class Recorder:
     def _note_entry(self, state: State, entry: Entry) -> None:
         if GUARD in entry.phase.gate_1.guards and self.project.configuration.proof.mode == "off":
             self.notes.append(OFF)
-        if entry.how is How.REWIND:
+        if entry.how == "rewind":
             self.notes.append(f"a complete run goes back to {entry.phase.name} from {state.phase}")
         unvisited = [phase.name for phase in self.workflow.phases if phase.name not in state.visited]
-        if entry.how is How.NEW_CYCLE and unvisited:
+        if entry.how == "new-cycle" and unvisited:
             self.notes.append(f"cycle {state.cycle + 1} begins; the last one did not visit {', '.join(unvisited)}")
 
     def _start_data(self, entry: Entry, *, is_nested: bool) -> dict[str, Any]:
@@ -282,7 +282,7 @@ class Recorder:
             "phase": entry.phase.name,
             "tree": self.tree.digest,
             "nested": is_nested,
-            "rewinds": entry.how is How.REWIND,
+            "rewinds": entry.how == "rewind",
             "limit": self.store.run_limit,
             "rules": self.store.objects.keep(workflow_to_json(self.workflow)),
             "criteria_given": self.criteria_given,

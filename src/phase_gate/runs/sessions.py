@@ -12,7 +12,6 @@ from phase_gate import exit_codes
 from phase_gate.errors import PhaseGateError, StateError, as_fault
 from phase_gate.gate.observations import Wanted
 from phase_gate.gate.order import named_phase
-from phase_gate.gate.outcomes import Kind
 from phase_gate.gate.record import Document
 from phase_gate.gate.run_end import RunEnd
 from phase_gate.gate.verdict import Evaluation, ask_gate_1_only
@@ -205,7 +204,7 @@ class TestRun(RecordedSession):
     def panel(self, screen: Screen) -> list[Line]:
         evaluation = self.evaluation()
         if evaluation is None:
-            is_nested = self._ended is not None and self._ended.kind is Kind.NESTED
+            is_nested = self._ended is not None and self._ended.kind == "nested"
             why = "it ran inside another run of this task" if is_nested else "no test was meant to run"
             return render_problem(f"not counted: {why}", remedy="")
         if self._hello.verifies:
@@ -224,7 +223,7 @@ class TestRun(RecordedSession):
 
     def exit_status(self, pytest_said: int, *, has_collection_errors: bool) -> int:
         evaluation = self.evaluation()
-        if self._ended is not None and self._ended.kind in (Kind.NESTED, Kind.VOID):
+        if self._ended is not None and self._ended.kind in ("nested", "void"):
             return pytest_said
         if self._hello.verifies and self.problem is not None and pytest_said == 0:
             return exit_codes.NOT_TRUSTED  # the caller sees only this status

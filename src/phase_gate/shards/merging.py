@@ -125,7 +125,7 @@ def _describe_collection(shard: Shard, shards: Sequence[Shard]) -> str:
 def _refuse_unfinished(shards: Sequence[Shard]) -> None:
     for shard in shards:
         facts = shard.shown
-        not_run = [test_id for test_id, bucket in facts.outcomes.items() if bucket is Bucket.NOT_RUN]
+        not_run = [test_id for test_id, bucket in facts.outcomes.items() if bucket == "not-run"]
         if facts.is_void:
             why = "no test was meant to run"
         elif facts.interrupted:
@@ -225,9 +225,9 @@ def _merge_outcomes(facts: Sequence[Document]) -> dict[str, Bucket]:
         test_id
         for each in facts
         for test_id, bucket in each.outcomes.items()
-        if bucket is Bucket.UNCOLLECTABLE and found[test_id] is not bucket
+        if bucket == "uncollectable" and found[test_id] is not bucket
     )
-    return found | dict.fromkeys(broken, Bucket.UNCOLLECTABLE)
+    return found | dict.fromkeys(broken, "uncollectable")
 
 
 def _merge_tallies(facts: Sequence[Document], deselected: int) -> dict[str, int]:

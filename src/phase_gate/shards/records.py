@@ -17,7 +17,6 @@ from typing import Any
 
 from phase_gate.codec import from_json, spell_out
 from phase_gate.errors import ShardError
-from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import Document
 from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
 from phase_gate.storage.root import refuse_links
@@ -84,7 +83,7 @@ class Shard(Value):
     def ran(self) -> frozenset[str]:
         """The tests that were its own. One that can't be imported belongs to every shard."""
         outcomes = self.shown.outcomes
-        return frozenset(test_id for test_id in outcomes if outcomes[test_id] is not Bucket.UNCOLLECTABLE)
+        return frozenset(test_id for test_id in outcomes if outcomes[test_id] != "uncollectable")
 
 
 def collection_digest(collected: Iterable[str]) -> str:

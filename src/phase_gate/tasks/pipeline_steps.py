@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.evidence.gathering import remember
-from phase_gate.gate.order import Entry, How, entry_events, shorten
+from phase_gate.gate.order import Entry, entry_events, shorten
 from phase_gate.gate.overrides import Person, override_record, refuse_excuse
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.state_extensions import WORK
@@ -57,7 +57,7 @@ def begin_cycle(task: Task, workflow: Workflow) -> Task:
     with _changing(task) as (change, _):
         if change.state.phase is not None and not change.state.is_done:
             raise NotAllowedError(f"{change.state.phase} has begun meanwhile", remedy="phase-gate status")
-        how = How.BEGIN if change.state.phase is None else How.NEW_CYCLE
+        how = "begin" if change.state.phase is None else "new-cycle"
         change.record(*_entry(task, change, workflow, Entry(workflow.first, how)))
         return task.after(change)
 
@@ -73,7 +73,7 @@ def resume_with_guidance(task: Task, person: Person) -> Task:
         record = override_record("guidance", change.state, reason=person.reason, by=person.by, at=change.at)
         failed = stuck.rules.phase(pipeline_of(change.state).failed_phase)
         assert failed is not None, "a gate of the pipeline failed"
-        (entered,) = _entry(task, change, stuck.rules, Entry(failed, How.GUIDED))
+        (entered,) = _entry(task, change, stuck.rules, Entry(failed, "guided"))
         words = f"{person.by}: {' '.join(person.reason.split())}"
         data = {**entered.data, WORK: {**entered.data[WORK], "guidance": words}}
         change.record(Event(kind="overridden", data=record), replace(entered, data=data))
@@ -176,7 +176,7 @@ def approve_request(task: Task, name: str | None, *, by: str, reason: str) -> tu
         is_entered = line.index(target.name) <= line.index(current.name)
         if is_entered:
             # Only the last event: other requests that lead back from here are not decided with this one.
-            change.record(_entry(task, change, workflow, Entry(target, How.REQUEST))[-1])
+            change.record(_entry(task, change, workflow, Entry(target, "request"))[-1])
     return _after(change, request), is_entered
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from phase_gate.codec import spell_out, to_json
 from phase_gate.gate.advice import what_gate_1_misses
 from phase_gate.gate.measured import Remembered
+from phase_gate.gate.order import How
 from phase_gate.gate.state import Event
 from phase_gate.gate.state_extensions import WORK
 from phase_gate.gate.verdict import Evaluation, Verdict, phase_command, start_command, with_advice
@@ -46,7 +47,7 @@ class Way(Value):
     """The phase that follows, how, and by which requests."""
 
     phase: str
-    how: str = "next"
+    how: How = "next"
     requests: tuple[Request, ...] = ()
 
 

@@ -19,7 +19,7 @@ from typing import Literal
 from phase_gate.codec import to_json
 from phase_gate.errors import MovedError, NotAllowedError
 from phase_gate.evidence.gathering import context_of
-from phase_gate.gate.order import Entry, How, entry_events
+from phase_gate.gate.order import Entry, entry_events
 from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.project import Project
 from phase_gate.storage import store as storage
@@ -125,7 +125,7 @@ def _take(session: TaskSession, spec: TaskSpec, data: dict[str, object], show: S
         before = find_verification(change.state)
         _refuse_change(session, before)
         if change.state.phase is None:
-            entry, scripted = Entry(workflow.first, How.BEGIN), project.configuration.overrides.allow_non_interactive
+            entry, scripted = Entry(workflow.first, "begin"), project.configuration.overrides.allow_non_interactive
             change.record(*entry_events(change.state, entry, workflow, run=None, allow_non_interactive=scripted))
         rules = store.objects.keep(workflow_to_json(workflow))
         change.record(Event(kind="task-taken", data={**data, "memory": memory, "rules": rules}))

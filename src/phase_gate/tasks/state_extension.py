@@ -63,7 +63,7 @@ class WorkPart(Part):
 
         return (describe_task(value),)
 
-    def following(self, value: Work, workflow: Workflow, current: Phase) -> tuple[str, str] | None:
+    def following(self, value: Work, workflow: Workflow, current: Phase) -> tuple[str, How] | None:
         if not isinstance(value, Pipeline):
             return None
         way = following(value, workflow, current)
@@ -76,7 +76,7 @@ class WorkPart(Part):
     def entry_events(self, value: Work | None, state: State, workflow: Workflow, entry: Entry) -> list[Event]:
         """Return the decisions on the requests that lead here: following a request approves it."""
         current = workflow.phase(state.phase or "")
-        if entry.how is not How.REQUEST or current is None or not isinstance(value, Pipeline):
+        if entry.how != "request" or current is None or not isinstance(value, Pipeline):
             return []
         reason = f"leads from {current.name} to {entry.phase.name}"
         requests = following(value, workflow, current).requests

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from phase_gate.gate.inventory import bare_id
-from phase_gate.gate.outcomes import Bucket, Kind
 from phase_gate.storage.opening import read_event
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import Value
@@ -139,7 +138,7 @@ def evaluate_output(store: TaskStore, output: str, *, since: int) -> EvaluatedOu
             flags.append(f"changed since the task was taken: {name_first(changed)}")
         if run["metrics"].get("tests_flaky"):
             flags.append(f"flaky: {count(run['metrics']['tests_flaky'], 'test')} passed only after a rerun")
-    counted = [run for run in runs if run["kind"] != Kind.VOID]
+    counted = [run for run in runs if run["kind"] != "void"]
     if runs and not counted:
         found.append(("no-tests", "pytest was called, and ran no test"))
     return EvaluatedOutput(
@@ -164,7 +163,7 @@ def _recorded(store: TaskStore, since: int) -> tuple[str | None, list[Mapping[st
         elif line.seq > since and line.event.kind == "run-ended":
             data = read_event(line, lambda event: {name: event.data.get(name) for name in _TOLD})
             began.pop(str(data["run"]), None)
-            if data["kind"] != Kind.NESTED:
+            if data["kind"] != "nested":
                 found.append(data)
     return known, found, list(began)
 
@@ -180,7 +179,7 @@ def _compare(store: TaskStore, run: Mapping[str, Any], known: str | None) -> tup
     changed = {bare_id(each) for each in now.ids() if before.body(each) not in ("", now.body(each))}
     hidden = unseen = 0
     for test_id, bucket in store.objects.load(run["outcomes"]).items():
-        if bucket not in (Bucket.SKIPPED, Bucket.SKIPPED_IF):
+        if bucket not in ("skipped", "skipped-if"):
             continue
         path = test_id.partition("::")[0]
         then, file = before.files.get(path), now.files.get(path)
@@ -193,10 +192,10 @@ def _compare(store: TaskStore, run: Mapping[str, Any], known: str | None) -> tup
 
 def _faults(run: Mapping[str, Any]) -> list[tuple[str, str]]:
     kind, metrics = run["kind"], run["metrics"]
-    if kind == Kind.VOID:
+    if kind == "void":
         return []
-    found = [] if kind == Kind.COMPLETE else [(f"{kind}-run", f"{kind} run: {run['why']}")]
-    if kind == Kind.EMPTY:
+    found = [] if kind == "complete" else [(f"{kind}-run", f"{kind} run: {run['why']}")]
+    if kind == "empty":
         return [("no-tests", f"no test ran: {run['why']}")]
     found += [
         (slug, f"{count(int(metrics[name]), 'sign' if name == 'outcomes_doubtful' else 'test')} {words}")
