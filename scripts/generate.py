@@ -24,7 +24,7 @@ from phase_gate.errors import MESSAGES, PhaseGateError
 from phase_gate.gate.events import EVENT_KINDS, HISTORY_KINDS
 from phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
 from phase_gate.values import fields
-from phase_gate.workflow.metrics import METRICS, SPELLINGS
+from phase_gate.workflow.metrics import SPELLINGS, all_metrics
 from phase_gate.workflow.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -145,7 +145,10 @@ def metrics() -> str:
     return (
         table(
             ("metric", "meaning"),
-            ((f"`{each.name}`" + ("" if each.type == "int" else f" ({each.type})"), each.meaning) for each in METRICS),
+            (
+                (f"`{each.name}`" + ("" if each.type == "int" else f" ({each.type})"), each.meaning)
+                for each in all_metrics()
+            ),
         )
         + "\n"
         + table(("also written", "stands for"), ((f"`{name}`", f"`{text}`") for name, text in others.items()))

@@ -69,12 +69,12 @@ ANY = Limits(no_progress=99, same_error=0)
     ],
 )
 def test_a_run_moves_it(breaker: Breaker, obstacle: str, limits: Limits, after: Status) -> None:
-    assert observe_run(breaker, seen("n", obstacle), limits, at=at()).status is after
+    assert observe_run(breaker, seen("n", obstacle), limits, at=at()).status == after
 
 
 def test_rest_or_a_person_gives_one_more_chance() -> None:
     assert (CLOSED_NOW.status, TRYING.status, OPEN_NOW.status) == (CLOSED, HALF_OPEN, OPEN)
-    assert at_time(OPEN_NOW, at(30)).status is reset(OPEN_NOW, at=at()).status is HALF_OPEN
+    assert at_time(OPEN_NOW, at(30)).status == reset(OPEN_NOW, at=at()).status == HALF_OPEN
 
 
 @pytest.mark.parametrize(
@@ -135,10 +135,10 @@ def test_the_same_error_in_other_tests(limit: int, expected: list[Status]) -> No
 
 
 def test_exactly_one_trial_after_the_rest() -> None:
-    assert at_time(OPEN_NOW, at(29.9)).status is OPEN
+    assert at_time(OPEN_NOW, at(29.9)).status == OPEN
     failed = observe_run(OPEN_NOW, seen("n", "test_a"), THREE, at=at(31))
     assert (failed.status, failed.opened_at) == (OPEN, at(31)), "the rest starts anew"
-    assert at_time(failed, at(60)).status is OPEN
+    assert at_time(failed, at(60)).status == OPEN
     saved = observe_run(OPEN_NOW, seen("n", "test_b"), THREE, at=at(31))
     assert (saved.status, saved.no_progress, saved.reason, saved.opened_at) == (CLOSED, 0, "", "")
 
@@ -151,12 +151,12 @@ def test_exactly_one_trial_after_the_rest() -> None:
     ],
 )
 def test_clocks(moment: str, expected: Status) -> None:
-    assert at_time(OPEN_NOW, moment).status is expected
+    assert at_time(OPEN_NOW, moment).status == expected
 
 
 def test_a_clock_that_went_back_does_not_keep_it_open_for_longer() -> None:
     back = observe_run(OPEN_NOW, seen("n", "test_a"), THREE, at=at(-1000))
-    assert at_time(back, at(-970)).status is HALF_OPEN
+    assert at_time(back, at(-970)).status == HALF_OPEN
 
 
 @pytest.mark.parametrize(

@@ -160,8 +160,8 @@ def test_what_an_outcome_counts_as(bucket: Bucket, given: References, expected: 
 )
 def test_colour(bucket: Bucket, given: References, green: Green) -> None:
     judged = judge(bucket, given)
-    assert judged.green is green
-    assert (judged.flaky == {ME}) is (bucket is FLAKY)
+    assert judged.green == green
+    assert (judged.flaky == {ME}) is (bucket == FLAKY)
 
 
 @pytest.mark.parametrize("bucket", [SKIPPED, XFAILED, NOT_RUN])

@@ -17,7 +17,7 @@ from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.task import Task
 from phase_gate.values import Value
 from phase_gate.visible import show_rows
-from phase_gate.workflow.metrics import ALIASES, METRICS, show_value
+from phase_gate.workflow.metrics import ALIASES, all_metrics, show_value
 from phase_gate.workflow.model import Phase
 
 #: Findings that belong to no guard: the name that a verdict shows in brackets, and its meaning.
@@ -94,7 +94,7 @@ class _Meaning(Value):
     def find(cls, task: Task, name: str) -> _Meaning:
         """Return the meaning of a name. Raises UsageError if it is unknown."""
         workflow, evaluation = task.rules, task.state.evaluation
-        metric = next((metric for metric in METRICS if metric.name == name), None)
+        metric = next((metric for metric in all_metrics() if metric.name == name), None)
         fact = ALIASES.get(name, name)
         phase = workflow.phase(name)
         if metric is not None:

@@ -20,7 +20,7 @@ from phase_gate.errors import NotAllowedError, PhaseGateError, as_fault
 from phase_gate.recording.document import make_document
 from phase_gate.recording.request import beginning, is_extended, void_option
 from phase_gate.recording.tally import OutcomeHooks
-from phase_gate.recording.witness import CHANNEL, Witness
+from phase_gate.recording.witness import CHANNEL, Hooks, Witness
 from phase_gate.report.panel import WIDTH, Line, name_root, render_problem
 from phase_gate.runs.hello import hide_from_tests
 from phase_gate.runs.sessions import REPORT_FAULT, RecordedSession, Screen
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from phase_gate.evidence.context import RunCoverage
 
 
-class SessionHooks:
+class SessionHooks(Hooks):
     """Records one session; registered on the controller only, never on a worker."""
 
     def __init__(self, config: pytest.Config, session: RecordedSession) -> None:
@@ -163,7 +163,7 @@ class SessionHooks:
         return self.session.exit_status(pytest_said, has_collection_errors=self._ended.only_collection_failed)
 
 
-class _LastWord:
+class _LastWord(Hooks):
     """Runs after all other plugins: sets the exit status, and shows the panel as the last output."""
 
     def __init__(self, hooks: SessionHooks) -> None:

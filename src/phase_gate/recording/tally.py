@@ -12,10 +12,10 @@ from phase_gate.gate.failures import Failure
 from phase_gate.gate.measured import Finding
 from phase_gate.gate.observations import Seen
 from phase_gate.gate.outcomes import FAILING, Bucket
-from phase_gate.recording.witness import read_worker
+from phase_gate.recording.witness import Hooks, read_worker
 
 
-class OutcomeHooks:
+class OutcomeHooks(Hooks):
     """Folds reports, and collects the observations of workers."""
 
     def __init__(self) -> None:

@@ -35,7 +35,14 @@ _CRITERION = "criterion"
 _BETWEEN = ("pluggy", "phase_gate")
 
 
-class Witness:
+class Hooks:
+    """A plugin whose only attributes are hooks, for pytest, which looks at each attribute of a plugin twice."""
+
+    def __dir__(self) -> list[str]:
+        return [name for name in (*vars(type(self)), *vars(self)) if name.startswith("pytest_")]
+
+
+class Witness(Hooks):
     """Observations that are the same on the controller and on a worker."""
 
     def __init__(self, config: pytest.Config, wanted: Wanted) -> None:
@@ -55,13 +62,12 @@ class Witness:
         #: Facts that are known after collection, by the fields of `Seen`.
         self._collected: dict[str, Any] = {}
 
-    def register(self, **plugins: object) -> None:
+    def register(self, **plugins: Hooks) -> None:
         """Register parts of this plugin, and detect if other code unregisters one."""
         manager = self._config.pluginmanager
         for name, plugin in plugins.items():
             manager.register(plugin, name)
-            hooks = (each for each in (*vars(type(plugin)), *vars(plugin)) if each.startswith("pytest_"))
-            self._guarded[name] = (plugin, [each for each in hooks if hasattr(manager.hook, each)])
+            self._guarded[name] = (plugin, [each for each in dir(plugin) if hasattr(manager.hook, each)])
 
     def seen(self) -> Seen:
         """Return all observations, after a last check."""
@@ -178,7 +184,7 @@ class Witness:
         return False
 
 
-class WorkerHooks:
+class WorkerHooks(Hooks):
     """Sends the observations of a worker to the controller when the worker ends."""
 
     def __init__(self, config: pytest.Config, witness: Witness) -> None:

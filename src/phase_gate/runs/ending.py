@@ -23,7 +23,6 @@ from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
 from phase_gate.storage.store import now
 from phase_gate.stores.shared import again_if_moved
-from phase_gate.task import Task
 from phase_gate.values import replace
 
 TYPE_CHECKING = False
@@ -84,7 +83,7 @@ def _look(run: Recorder, state: State, phase: Phase) -> Remembered:
     """Return the state of the project at the start of a phase of a pipeline."""
     from phase_gate.evidence.gathering import remember
 
-    return remember(Task(run.project, run.store, state), run.workflow, phase)
+    return remember(run.task(state), run.workflow, phase)
 
 
 def _keep(run: Recorder, name: str, document: Any) -> str:
@@ -121,7 +120,7 @@ class _Prover:
             from phase_gate.evidence.gathering import prove
 
             self._made[freeze] = prove(
-                Task(run.project, run.store, replace(state, measurement=ended.case.state.measurement)),
+                run.task(replace(state, measurement=ended.case.state.measurement)),
                 phase,
                 files=sources.files,
                 tree=sources.tree,

@@ -17,11 +17,11 @@ from phase_gate.runs.session_inventory import doctests_in_source, names_in_sourc
 from phase_gate.storage import last_files
 from phase_gate.storage.tree.contents import changed_before, is_shown
 from phase_gate.storage.tree.fingerprint import Tree, add_beside, changed_sources
-from phase_gate.task import Task
 from phase_gate.values import replace
 
 if TYPE_CHECKING:
     from phase_gate.evidence.context import RunCoverage
+    from phase_gate.gate.state import State
     from phase_gate.runs.recorder import Recorder
 
 
@@ -66,7 +66,6 @@ def make_record(
         is_output=is_output,
         outputs=frozenset() if state.outputs is None else frozenset(objects.load(state.outputs)),
     )
-    task = Task(project, run.store, state)
     record = RunRecord(
         run=run.id,
         root=str(project.root),
@@ -79,15 +78,15 @@ def make_record(
         meaning=meaning,
         altered_elsewhere=run.find_altered_elsewhere(inventory, tree, document, is_output),
         resolved={name: document.modules[name] for name in missing_modules(run) if name in document.modules},
-        evidence=_gather(run, task, show, coverage),
+        evidence=_gather(run, state, show, coverage),
         start_warnings=tuple(run.warnings),
         start_notes=tuple(run.notes),
     )
-    return _compare_with_before(run, record, task) if in_first_phase else record
+    return _compare_with_before(run, record, state) if in_first_phase else record
 
 
 def _gather(
-    run: Recorder, task: Task, show: Callable[[str], None], coverage: Callable[[], RunCoverage] | None
+    run: Recorder, state: State, show: Callable[[str], None], coverage: Callable[[], RunCoverage] | None
 ) -> Measured:
     """Measure all evidence other than the tests; in most runs there is none."""
     wanted = wanted_names(run.workflow, run.phase) | asked_for(run.phase, run.project.configuration)
@@ -95,7 +94,7 @@ def _gather(
         return Measured()
     from phase_gate.evidence.gathering import gather
 
-    return gather(task, run.workflow, run.phase, show=show, coverage=coverage)
+    return gather(run.task(state), run.workflow, run.phase, show=show, coverage=coverage)
 
 
 def _audit(run: Recorder, document: Document, inventory: Inventory, expected: Inventory) -> Audit:
@@ -133,17 +132,18 @@ def _take_sources(run: Recorder, tree: Tree) -> Sources:
     )
 
 
-def _compare_with_before(run: Recorder, record: RunRecord, task: Task) -> RunRecord:
+def _compare_with_before(run: Recorder, record: RunRecord, state: State) -> RunRecord:
     """Return the record of a run in RED with its changes to older tests: removed, or with weaker support."""
-    state, objects = run.state, run.store.objects
     if state.snapshots.baseline is not None:
-        before = objects.load_inventory(state.snapshots.baseline.inventory)
+        before = run.store.objects.load_inventory(state.snapshots.baseline.inventory)
         record = replace(record, missing_since=_audit(run, record.session, record.inventory, before).missing)
     if not state.freeze.before and BEGINNING not in state.memory.cycle:
         return record
     from phase_gate.runs.older import find_weakened
 
-    return replace(record, weakened=find_weakened(task, record.sources.files, record.inventory, record.meaning))
+    return replace(
+        record, weakened=find_weakened(run.task(state), record.sources.files, record.inventory, record.meaning)
+    )
 
 
 def _take_links(criteria: Criteria, facts: Document, *, root: Path, in_first_phase: bool) -> Links:

@@ -31,12 +31,12 @@ from phase_gate.storage.paths import DEFAULT_TASK, task_names
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.stores.shared import again_if_moved
-from phase_gate.task import Task
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.model_json import workflow_to_json
 
 if TYPE_CHECKING:
     from phase_gate.evidence.context import RunCoverage
+    from phase_gate.task import Task
 
 #: Set for the processes of tests: a pytest for the same task detects that it runs inside this run.
 RUN_VARIABLE = "PHASE_GATE_RUN"
@@ -113,6 +113,8 @@ class Recorder:
             # Problems of the task are reported when its order is checked: the tests run anyway.
             with contextlib.suppress(StateError):
                 opened = store.read()
+                from phase_gate.task import Task
+
                 run = cls(project, Task(project, store, opened.state).rules, store, hello)
                 run.opened = opened
                 return run
@@ -128,6 +130,12 @@ class Recorder:
     @property
     def state(self) -> State:
         return self.opened.state
+
+    def task(self, state: State) -> Task:
+        """Return the run's task with that state."""
+        from phase_gate.task import Task  # here, not above: most runs do not need it
+
+        return Task(self.project, self.store, state)
 
     @property
     def reports(self) -> tuple[str, ...]:
@@ -151,7 +159,7 @@ class Recorder:
         """Evaluate a pipeline by the rules that it began with, even if files or arguments have changed since."""
         if not state.is_pipeline or state.is_done:
             return
-        rules = Task(self.project, self.store, state).rules
+        rules = self.task(state).rules
         if rules.digest != self.workflow.digest:
             self.warnings.append("the rules have changed: this pipeline continues with those it began with")
         self.workflow = self.declared = rules
@@ -242,7 +250,7 @@ class Recorder:
         from phase_gate.evidence.gathering import remember
 
         self.remembered = remember(
-            Task(self.project, self.store, state),
+            self.task(state),
             self.workflow,
             entry.phase,
             begins_cycle=entry.begins_cycle,
@@ -255,7 +263,7 @@ class Recorder:
         if self._exit_memory is None:
             from phase_gate.evidence.gathering import remember_next
 
-            task = Task(self.project, self.store, state)
+            task = self.task(state)
             if self.tree_left is not None:
                 task.tree = self.tree_left
             self._exit_memory = remember_next(task, self.workflow, self.phase)

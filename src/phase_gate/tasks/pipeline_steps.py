@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.evidence.gathering import remember
-from phase_gate.gate.order import Entry, entry_events, shorten
+from phase_gate.gate.order import Entry, How, entry_events, shorten
 from phase_gate.gate.overrides import Person, override_record, refuse_excuse
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.state_extensions import WORK
@@ -57,7 +57,7 @@ def begin_cycle(task: Task, workflow: Workflow) -> Task:
     with _changing(task) as (change, _):
         if change.state.phase is not None and not change.state.is_done:
             raise NotAllowedError(f"{change.state.phase} has begun meanwhile", remedy="phase-gate status")
-        how = "begin" if change.state.phase is None else "new-cycle"
+        how: How = "begin" if change.state.phase is None else "new-cycle"
         change.record(*_entry(task, change, workflow, Entry(workflow.first, how)))
         return task.after(change)
 
