@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from phase_gate.agents.agent_table import AGENT_NAMES
-from phase_gate.agents.hook_answers import MOST_SESSIONS
 from tests.cli.conftest import Begin, Desk
 from tests.support import CALC, FAILING_TESTS, Ran
 
@@ -242,13 +241,6 @@ def test_each_session_is_counted_by_itself(begin: Begin, hook: Hook) -> None:
     assert drive(desk, hook, "codex", {"hook_event_name": "Stop", "session_id": "s2"})[0] == 0
 
 
-def test_the_files_of_sessions_do_not_pile_up(begin: Begin, hook: Hook) -> None:
-    desk = begin("green-once")
-    for number in range(MOST_SESSIONS + 3):
-        assert stop(desk, hook, session_id=f"s{number}")[0] == "block"
-    assert len(list((desk.folder / "cache").glob("stops-*"))) == MOST_SESSIONS
-
-
 def test_how_often_can_be_set(begin: Begin, hook: Hook) -> None:
     desk = begin("green-once")
     desk.project.write({"phase-gate.yaml": "agents: {stop_blocks: 1}\n"})
@@ -263,7 +255,7 @@ def test_an_agent_that_only_ever_edits_comes_to_an_end_too(begin: Begin, hook: H
         assert verdict == ("block" if number < 15 else "allow")
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"in_row": -9}', '{"in_row": "9"}', "[" * 5000])
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"in_row": "9"}', "[" * 5000])
 def test_a_count_that_can_not_be_read_begins_anew(begin: Begin, hook: Hook, content: str) -> None:
     desk = begin("green-once")
     stop(desk, hook, session_id="s1")

@@ -109,7 +109,6 @@ def test_hashing_by_another_number_loses_tests_and_is_refused(suite: Project) ->
     ("arguments", "says"),
     [
         pytest.param(("--phase-shard=4/3",), "not I/N with I from 1 to N", id="beyond"),
-        pytest.param(("--phase-shard=1/3", "--splits", "3", "--group", "2"), "pytest-split has 2/3", id="two-answers"),
         pytest.param(("--phase-shard=1/3", "--exit-signal=x"), "--exit-signal needs a verdict", id="signal"),
         pytest.param(("--phase-shard=1/3", "--phase-confirm"), "run all shards once more", id="way-to-confirm"),
         pytest.param(

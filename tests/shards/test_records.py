@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,8 +41,6 @@ def test_what_was_written_is_read_at_any_depth(tmp_path: Path) -> None:
         replace(first, file="shard-1/1-of-2.shard.gz"),
         replace(second, file="shard-2/2-of-2.shard.gz"),
     ]
-    # One list of what was collected, not one a shard.
-    assert found[0].collected is found[1].collected
 
 
 def test_the_end_takes_the_beginnings_place(tmp_path: Path) -> None:
@@ -62,26 +59,18 @@ def _unpacked(change: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
     return lambda data: gzip.compress(change(gzip.decompress(data)))
 
 
-def _with_schema(schema: int) -> Callable[[bytes], bytes]:
-    def change(data: bytes) -> bytes:
-        head, _, body = data.partition(b"\n")
-        return json.dumps({**json.loads(head), "schema": schema}).encode() + b"\n" + body
-
-    return _unpacked(change)
-
-
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
         pytest.param(lambda data: data[: len(data) // 2], "damaged", id="cut-short"),
         pytest.param(lambda data: b"", "damaged", id="empty"),
-        pytest.param(lambda data: b"PK\3\4 something else", "damaged", id="another-format"),
+        pytest.param(lambda data: b"PK\3\4 something else", "damaged", id="another-file"),
         pytest.param(_unpacked(lambda data: b"[]\n"), "damaged", id="another-document"),
         pytest.param(_unpacked(lambda data: b"[" * 100_000), "damaged", id="deeply-nested"),
         pytest.param(
             _unpacked(lambda data: data.replace(b'"passed"', b'"failed"')), "not what the shard wrote", id="edited"
         ),
-        pytest.param(_with_schema(2), "schema 2, and this version reads 1", id="another-schema"),
+        pytest.param(_unpacked(lambda data: data.replace(b"shard 1", b"shard 2")), "damaged", id="another-format"),
     ],
 )
 def test_a_file_that_is_not_what_a_shard_wrote_is_named(
@@ -103,10 +92,9 @@ def test_a_document_with_a_good_digest_that_is_no_shard(tmp_path: Path) -> None:
 def test_with_a_key_nobody_else_can_write_one(tmp_path: Path) -> None:
     written(tmp_path, shard(1, *IDS), key=KEY)
     assert len(read_shards(tmp_path, key=KEY)) == 1
-    with pytest.raises(ShardError, match="made with another key"):
-        read_shards(tmp_path, key=b"other")
-    with pytest.raises(ShardError, match="it has PHASE_GATE_KEY and this command has not"):
-        read_shards(tmp_path, key=None)
+    for other in (b"other", None):
+        with pytest.raises(ShardError, match="PHASE_GATE_KEY was another there"):
+            read_shards(tmp_path, key=other)
     written(tmp_path, shard(1, *IDS))
-    with pytest.raises(ShardError, match="this command has PHASE_GATE_KEY and it has not"):
+    with pytest.raises(ShardError, match="PHASE_GATE_KEY was another there"):
         read_shards(tmp_path, key=KEY)

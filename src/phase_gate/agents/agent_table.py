@@ -47,11 +47,8 @@ LOOP_LIMIT = 5
 
 
 def read_stop(event: Document) -> Stop:
-    loops = event.get("loop_count")
     return Stop(
         session=_first_text(event, "session_id", "sessionId", "conversation_id"),
-        sent_on=loops if isinstance(loops, int) else None,
-        limit=None if loops is None else LOOP_LIMIT,
         is_broken_off=event.get("status") in ("aborted", "error"),
         is_helper=str(event.get("hook_event_name", "")).lower() == "subagentstop" or "agentName" in event,
     )

@@ -6,21 +6,20 @@ early, because the gate itself finds every change anyway. The formats of events 
 
 from __future__ import annotations
 
-import contextlib
-import os
 import posixpath
 from collections.abc import Iterable
-from json import dumps, loads
+from json import dumps
 from pathlib import Path
 
-from phase_gate.codec import from_json, to_json
+from phase_gate.codec import to_json
 from phase_gate.errors import PhaseGateError
 from phase_gate.gate.freshness import CurrentStatus
 from phase_gate.gate.measured import WEAKENED
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Status, show_next, show_verdict
 from phase_gate.hashing import sha256
-from phase_gate.storage.files import REAL, make_folder, read_bytes, remove_file, write_atomically
+from phase_gate.storage import cache
+from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.values import Literal, Value, replace
 from phase_gate.visible import count, name_first, show_rows
 from phase_gate.workflow.names import call_command, signal_command
@@ -69,17 +68,10 @@ class Stop(Value):
 
     #: The agent's name for the session; empty if unknown.
     session: str = ""
-    #: How often hooks made it continue, and how often its own rules allow that; None if unknown.
-    sent_on: int | None = None
-    limit: int | None = None
     #: A person interrupted it, or it failed, so it can't continue.
     is_broken_off: bool = False
     #: The agent's helper ends, but the work itself continues.
     is_helper: bool = False
-
-    @property
-    def is_near_limit(self) -> bool:
-        return self.sent_on is not None and self.limit is not None and self.sent_on >= self.limit - 1
 
 
 ALLOW = HookAnswer(verdict="allow")
@@ -110,8 +102,6 @@ def decide_stop(state: State, standing: CurrentStatus, stop: Stop, *, until: Unt
         return replace(answer, verdict="allow", note="; ".join(filter(None, (weakened, note))), needs_person=True)
     if standing.is_open and not may_stop:
         answer = replace(answer, note="; ".join(filter(None, (weakened, "the cycle is not done"))))
-    if stop.is_near_limit and not may_stop:
-        return let_go(answer, "the agent was sent on as often as it lets itself be sent on")
     return answer
 
 
@@ -128,10 +118,7 @@ def decide_stop_in_doubt(problem: str, remedy: str, stop: Stop) -> HookAnswer:
     if stop.is_broken_off or stop.is_helper:
         return ALLOW
     reason = f"the gate is closed, for its state can't be trusted: {problem}"
-    answer = HookAnswer(verdict="block", reason=reason, next_hint=remedy)
-    return (
-        let_go(answer, "the agent was sent on as often as it lets itself be sent on") if stop.is_near_limit else answer
-    )
+    return HookAnswer(verdict="block", reason=reason, next_hint=remedy)
 
 
 # --- how often an agent was blocked, and what has to change before it is blocked again
@@ -195,11 +182,6 @@ def digest(value: object) -> str:
     return sha256(dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
-#: How many sessions are remembered. The oldest are removed first.
-MOST_SESSIONS = 32
-_MAX_BYTES = 4096
-
-
 def block_file(state_folder: Path, *, agent: str, session: str, task: str) -> Path:
     """Return the file with the count of a session, or of the task if the agent does not name its session."""
     return state_folder / "cache" / f"stops-{digest([agent, session, task])}.json"
@@ -209,30 +191,13 @@ def count_block(file: Path, now: Progress) -> Blocks | None:
     """Count another block and return the count; None if it can't be saved."""
     if not file.parent.parent.is_dir():
         return None  # a hook does not create the state folder
-    blocks = _load(file).after(now)
+    blocks = (cache.load_value(Blocks, file) or Blocks()).after(now)
     try:
         make_folder(REAL, file.parent)
         write_atomically(REAL, file, dumps(to_json(blocks)).encode(), durable=False)
     except PhaseGateError:
         return None
-    _forget_oldest(file)
     return blocks
-
-
-def _load(file: Path) -> Blocks:
-    with contextlib.suppress(PhaseGateError, ValueError, TypeError, LookupError, RecursionError):
-        blocks = from_json(Blocks, loads(read_bytes(file, limit=_MAX_BYTES) or b"{}"))
-        if min(blocks.in_row, blocks.untested) >= 0:
-            return blocks
-    return Blocks()
-
-
-def _forget_oldest(file: Path) -> None:
-    with contextlib.suppress(OSError):
-        others = [each for each in os.scandir(file.parent) if each.name.startswith("stops-") and each.name != file.name]
-        others.sort(key=lambda each: each.stat().st_mtime_ns)
-        for each in others[: len(others) + 1 - MOST_SESSIONS] if len(others) >= MOST_SESSIONS else ():
-            remove_file(Path(each.path))
 
 
 def limit_blocks(answer: HookAnswer, blocks: Blocks | None, *, most: int) -> HookAnswer:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -50,8 +50,8 @@ def _refuse_interpreter() -> None:
         raise pytest.UsageError(str(error)) from None
 
 
-#: Makes the shard of a session from its project, its `Hello`, and the options of plugins that split suites.
-MakeShard = Callable[["Project", "Hello", Mapping[str, object]], "RecordedSession"]
+#: Makes the shard of a session from its project, its `Hello`, and the value of `--phase-shard`.
+MakeShard = Callable[["Project", "Hello", str], "RecordedSession"]
 
 
 def start(config: pytest.Config, make_shard: MakeShard | None = None) -> None:
@@ -89,7 +89,7 @@ def _choose(config: pytest.Config, make_shard: MakeShard | None) -> RecordedSess
         return BaselineSession(project, asked)
     hello = read_hello(config)
     if make_shard is not None:
-        return make_shard(project, hello, vars(option))
+        return make_shard(project, hello, option.phase_shard)
     from phase_gate.runs.sessions import TestRun
 
     return TestRun(project, hello, is_void=bool(void_option(config)))

@@ -26,8 +26,8 @@ from phase_gate.values import Value, field, replace
 FOLDER = "phase-gate-shards"
 SUFFIX = ".shard.gz"
 
-#: Of the documents that this version writes and reads.
-SCHEMA = 1
+#: What a record begins with; the number is that of its format.
+_KIND = b"phase-gate shard 1"
 
 
 class Split(Value, kw_only=False):
@@ -93,23 +93,17 @@ def collection_digest(collected: Iterable[str]) -> str:
 # --- as a file
 
 
-def shard_file(folder: Path, split: Split) -> Path:
-    return folder / f"{split.index}-of-{split.total}{SUFFIX}"
-
-
 def write_shard(folder: Path, shard: Shard, *, key: bytes | None) -> Path:
     """Write the record in its place, whole or not at all. Raises StorageError where that can't be done."""
     body = json.dumps(spell_out(replace(shard, file="")), separators=(",", ":")).encode()
-    head = json.dumps(
-        {"kind": "phase-gate shard", "schema": SCHEMA, "keyed": key is not None, "digest": _digest(body, key)}
-    )
     refuse_links([folder])
     make_folder(REAL, folder)
     ignore = folder / ".gitignore"
     if not exists(ignore):
         write_atomically(REAL, ignore, b"# Records of pytest-phase-gate: not for commits.\n*\n", durable=False)
-    path = shard_file(folder, shard.split)
-    write_atomically(REAL, path, gzip.compress(head.encode() + b"\n" + body, compresslevel=1, mtime=0))
+    path = folder / f"{shard.split.index}-of-{shard.split.total}{SUFFIX}"
+    content = b"\n".join((_KIND, _digest(body, key), body))
+    write_atomically(REAL, path, gzip.compress(content, compresslevel=1, mtime=0))
     return path
 
 
@@ -121,37 +115,25 @@ def read_shards(folder: Path, *, key: bytes | None) -> list[Shard]:
             f"no record of a shard is in {folder.name or folder}",
             remedy=f"run pytest with --phase-shard=I/N first, and bring its files (*{SUFFIX}) here",
         )
-    # The same list in all shards, as a rule: one of them is enough.
-    collections: dict[str, tuple[str, ...]] = {}
-    found = [_read(path, path.relative_to(folder).as_posix(), key) for path in paths]
-    return [replace(each, collected=collections.setdefault(each.collection, each.collected)) for each in found]
+    return [_read(path, path.relative_to(folder).as_posix(), key) for path in paths]
 
 
 def _read(path: Path, name: str, key: bytes | None) -> Shard:
-    remedy = "run that shard again, and bring its record here whole"
+    remedy = "run that shard again, with the same version and key as here, and bring its record here whole"
     try:
-        head, _, body = gzip.decompress(read_bytes(path) or b"").partition(b"\n")
-        information = json.loads(head)
-        schema, is_keyed, digest = information["schema"], information["keyed"], information["digest"]
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError):
-        raise ShardError(f"{name} is damaged, or not the record of a shard", remedy=remedy) from None
-    if schema != SCHEMA:
-        raise ShardError(
-            f"{name} has schema {schema}, and this version reads {SCHEMA}",
-            remedy="let the same version of pytest-phase-gate run the shards and combine them",
-        )
-    if bool(is_keyed) is not (key is not None):
-        with_key, without = ("it", "this command") if is_keyed else ("this command", "it")
-        raise ShardError(
-            f"{name}: {with_key} has PHASE_GATE_KEY and {without} has not", remedy="set the same key in all jobs"
-        )
-    if not hmac.compare_digest(str(digest).encode(), _digest(body, key).encode()):
-        raise ShardError(f"{name} is not what the shard wrote, or was made with another key", remedy=remedy)
+        kind, digest, body = gzip.decompress(read_bytes(path) or b"").split(b"\n", 2)
+    except (OSError, EOFError, zlib.error, ValueError):
+        kind = digest = body = b""
+    if kind != _KIND:
+        raise ShardError(f"{name} is damaged, or not the record of a shard", remedy=remedy)
+    if not hmac.compare_digest(digest, _digest(body, key)):
+        raise ShardError(f"{name} is not what the shard wrote, or PHASE_GATE_KEY was another there", remedy=remedy)
     try:
         return replace(from_json(Shard, json.loads(body)), file=name)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ShardError(f"{name} is not the record of a shard", remedy=remedy) from None
 
 
-def _digest(body: bytes, key: bytes | None) -> str:
-    return hashlib.sha256(body).hexdigest() if key is None else hmac.new(key, body, hashlib.sha256).hexdigest()
+def _digest(body: bytes, key: bytes | None) -> bytes:
+    made = hashlib.sha256(body) if key is None else hmac.new(key, body, hashlib.sha256)
+    return made.hexdigest().encode()

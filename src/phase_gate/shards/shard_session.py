@@ -37,13 +37,13 @@ class ShardSession(RecordedSession):
 
     if_nothing = "so this shard is missing"
 
-    def __init__(self, project: Project, hello: Hello, options: Mapping[str, object]) -> None:
+    def __init__(self, project: Project, hello: Hello, shard: str) -> None:
         """Read everything that can be wrong before a test runs. Raises PhaseGateError for it.
 
-        :param options: of pytest and its plugins, which may have split the suite.
+        :param shard: which of how many, as the option names it.
         """
         self.project, self._hello = project, hello
-        self._split = read_split(str(options["phase_shard"]), options)
+        self._split = read_split(shard)
         _refuse_verdicts(hello)
         self._run = run = Recorder.find(project, hello)
         phase = named_phase(run.workflow, hello.phase)
@@ -168,25 +168,9 @@ def _refuse_verdicts(hello: Hello) -> None:
             raise UsageError(f"{name} needs a verdict, and a single shard has none", remedy=remedy)
 
 
-# --- which shard a session is
-
-
-#: Of the plugins that split: the options for which shard and of how many, and the number that counting begins with.
-_PLUGINS = {"pytest-split": ("group", "splits", 1), "pytest-shard": ("shard_id", "num_shards", 0)}
-
-
-def read_split(text: str, options: Mapping[str, object]) -> Split:
-    """Return which shard this is. Raises UsageError for a bad value, or if a plugin has other numbers."""
+def read_split(text: str) -> Split:
+    """Return which shard this is. Raises UsageError for a bad value."""
     index, _, total = text.partition("/")
     if not (index.isdecimal() and total.isdecimal() and 1 <= int(index) <= int(total)):
         raise UsageError(f"--phase-shard={text}: not I/N with I from 1 to N", remedy="write --phase-shard=2/5")
-    split = Split(int(index), int(total))
-    for plugin, (group, groups, first) in _PLUGINS.items():
-        given, of = options.get(group), options.get(groups)
-        # One group of one is what pytest-shard takes for granted.
-        if isinstance(given, int) and isinstance(of, int) and of > 1 and Split(given - first + 1, of) != split:
-            raise UsageError(
-                f"--phase-shard={text}, but {plugin} has {Split(given - first + 1, of)}",
-                remedy="give both the same numbers",
-            )
-    return split
+    return Split(int(index), int(total))
