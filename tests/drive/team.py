@@ -144,7 +144,7 @@ class Team:
 
     def statuses(self) -> dict[str, str]:
         rows = self.desk.json("verify", "status")["tasks"]
-        return {row["task"].split("-")[1]: row["status"] for row in rows}
+        return {row["task"].split("-")[1]: row["gate_status"] for row in rows}
 
     def failures(self, number: int) -> list[str]:
         document = self.desk.json("verify", "status", "--task", slug_of(number))

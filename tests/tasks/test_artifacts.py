@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from phase_gate.tasks.artifacts import read_artifact
-from phase_gate.workflow.model import Artifact
+from phase_gate.storage.tree.git_command import head_of
+from phase_gate.tasks.artifacts import find_drift, read_artifact
+from phase_gate.workflow.model import Artifact, Drift, PipelineRules
+from tests.evidence.test_git import commit, context, edit
+from tests.support import Project
 
 WORDS = "The post office sells parcels at its counter, and a clerk reads the price off the screen."
 
@@ -79,3 +82,22 @@ def test_what_makes_a_new_version(tmp_path: Path) -> None:
     assert read_artifact(tmp_path, artifact()).digest != first
     file.unlink()
     assert read_artifact(tmp_path, artifact()).digest == ""
+
+
+@pytest.mark.processes
+def test_lines_that_came_and_went_since_the_plan_was_approved(project: Project) -> None:
+    project.write({"a.py": "a = 1\n"})
+    project.commit_all()
+    base = head_of(project.root)
+
+    def count_lines() -> int:
+        found = find_drift(context(project.root), PipelineRules(), Drift(files=("*.toml",), lines=400), base)
+        assert found is not None
+        return found.lines
+
+    assert count_lines() == 0
+    edit(project, "a.py", "a = 2\na = 3\n")
+    edit(project, "new.py", "a = 1\n")
+    assert count_lines() == 1 + 2 + 1
+    commit(project)
+    assert count_lines() == 1 + 2 + 1

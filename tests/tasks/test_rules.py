@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 
 from phase_gate.errors import NotAllowedError
@@ -13,12 +11,9 @@ from phase_gate.tasks.result import stats_to_json
 from phase_gate.tasks.rules import (
     RETRIES,
     escalate,
-    extend_limits,
-    late,
     refuse_unchanged,
     require_attempt,
     retries_left,
-    set_limits,
 )
 from phase_gate.tasks.work import PHASE, FailureType, Status, TaskSpec, Verification
 from phase_gate.values import replace
@@ -126,51 +121,6 @@ def test_nothing_is_run_again_on_the_same_files(kind: FailureType, tree: str, is
         refuse_unchanged(verification, tree)
     assert "phase-gate verify resume --task task-3-create-plannerid" in caught.value.remedy
     refuse_unchanged(replace(verification, resumed_after=len(verification.failures)), tree)
-
-
-@pytest.mark.parametrize(("seconds", "left"), [(0, 30), (29, 1)], ids=["at-once", "nearly"])
-def test_a_time_out_is_tried_again_later(seconds: float, left: int) -> None:
-    with pytest.raises(NotAllowedError, match=f"30 s, {left} s are left"):
-        require_attempt(after(T), at=at(seconds))
-
-
-@pytest.mark.parametrize(
-    ("spec", "configured", "expected"),
-    [
-        pytest.param({}, {}, (300, 120, 180), id="the-documents"),
-        pytest.param({}, {"verify": 60.0}, (300, 60, 180), id="the-projects"),
-        pytest.param({"verify": 30.0}, {"verify": 60.0}, (300, 30, 180), id="the-tasks"),
-    ],
-)
-def test_limits(spec: Mapping[str, float], configured: Mapping[str, float], expected: tuple[float, ...]) -> None:
-    assert tuple(set_limits(replace(SPEC, timeouts=spec), configured).values()) == expected
-
-
-def test_a_step_that_was_too_slow_gets_more_time_up_to_the_maximum() -> None:
-    verification = after(T)
-    assert extend_limits(verification)["verify"] == 240
-    assert extend_limits(replace(verification, limits={**verification.limits, "verify": 200.0}))["verify"] == 300
-    assert extend_limits(after(V)) == after(V).limits
-
-
-@pytest.mark.parametrize(
-    ("events", "seconds", "said"),
-    [
-        pytest.param((began(),), 300, "", id="executor-in-time"),
-        pytest.param((began(),), 301, "the executor step took 301 s, the limit is 300 s", id="executor-late"),
-        pytest.param((began(), reported(), *check(when=at(60))), 240, "", id="reviewer-in-time"),
-        pytest.param(
-            (began(), reported(), *check(when=at(60))), 241, "the review step took 181 s, the limit is 180 s", id="late"
-        ),
-        pytest.param(
-            (began(), reported(), *check(when=at(1700))), 1801, "the gate took 1801 s, the limit is 1800 s", id="in-all"
-        ),
-        pytest.param((began(), reported()), 9999, "", id="the-verify-run-is-ended-by-us"),
-    ],
-)
-def test_late(events: tuple[Event, ...], seconds: float, said: str) -> None:
-    assert late(task(taken(), *events), at(seconds)) == said
-    assert late(task(taken(untimed=True), *events), at(seconds)) == ""
 
 
 # --- all tasks together

@@ -658,34 +658,21 @@ def test_zero_tests_with_exit_code_zero_are_refused(gate: Gate, output: str) -> 
     assert gate.failures == ["VERIFY_FAILURE"]
 
 
-@pytest.mark.criterion("VG-26")
-def test_a_flaky_verify_runs_twice_only_where_declared_and_the_pass_is_weak(gate: Gate) -> None:
-    once = "import os\nif not os.path.exists('seen'):\n    open('seen', 'w').close()\n    raise SystemExit(1)\n"
-    gate.project.write({"flaky.py": f"{once}import check\n"})
-    reason = "the vendor's sandbox drops every other call"
-    gate.start(verify=python("flaky.py"), flaky="accepted", flaky_reason=reason)
-    gate.executor()
-    ran = gate.verify()
-    assert ran.code == 0
-    assert ran.has("it ended with 1 first, and passed in a second run")
-    gate.review()
-    assert gate.status()["weak_because"] == ["flaky: it ended with 1 first, and passed in a second run"]
-
-
-@pytest.mark.criterion("VG-37")
-def test_concerns_and_flakiness_stand_in_state_md(gate: Gate) -> None:
+@pytest.mark.criterion("VG-26", "VG-37")
+def test_a_flaky_verify_runs_twice_only_where_declared_and_stands_in_state_md(gate: Gate) -> None:
     gate.project.write(
         {"shaky.py": "import os\nif not os.path.exists('seen'): open('seen', 'w'); exit(1)\nimport check\n"}
     )
     flaky = {"flaky": "accepted", "flaky_reason": "the clock jumps"}
     gate.reviewing(verify=python("shaky.py"), **flaky)
-    gate.review(gate.verdict(concerns=["3 warnings should be addressed"]))
+    ran = gate.review(gate.verdict(concerns=["3 warnings should be addressed"]))
+    assert ran.has("approved by ann (weak)")
     gate.start(document=gate.task(name="Task 4: Other", files=["other.py"]))
     (block,) = re.findall(r"## Concerns\n\n```yaml\n(.*?)```", gate.state_file, re.DOTALL)
     (row,) = yaml.safe_load(block)["concerns"]
     assert row["task"] == NAME
-    assert row["because"][0] == "concern: 3 warnings should be addressed"
-    assert any(why.startswith("flaky: it ended with 1 first") for why in row["because"])
+    flaky_once = "flaky: it ended with 1 first, and passed in a second run"
+    assert row["because"] == ["concern: 3 warnings should be addressed", flaky_once]
 
 
 @pytest.mark.criterion("VG-28")
@@ -905,14 +892,6 @@ def test_an_interrupted_verify_run_is_recorded_and_may_be_run_again(gate: Gate) 
     assert gate.project.gate("verify", "run").code == 0
 
 
-def test_secrets_of_the_environment_are_not_kept(gate: Gate) -> None:
-    gate.project.environment.setenv("API_TOKEN", "s3cr3t-value-of-mine")
-    gate.start(verify=python("""-c 'import os; print(os.environ["API_TOKEN"]); import check'"""))
-    gate.executor()
-    assert gate.verify().code == 0
-    assert "s3cr3t" not in gate.json("verify", "status", "--task", TASK)["gate_result"]["verify"]["output"]
-
-
 # --- the document's short forms
 
 #: As they stand in the source document, without a word more.
@@ -1046,23 +1025,6 @@ def test_a_plan_is_a_list_of_tasks(gate: Gate) -> None:
     assert gate.verify().code == 0
 
 
-@pytest.mark.criterion("VG-35")
-@pytest.mark.parametrize(
-    ("plan", "said"),
-    [
-        ("# Plan\n\nNo task yet.\n", "PLAN.md:1:1: no <task> in it"),
-        ("# Plan\n\n<task>\n<name>x</name>\n</task>\n", "PLAN.md:3:1: <files> is missing in <task>"),
-        ("# Plan\n\n<task>\n<name>x</name>\n", "PLAN.md:"),
-    ],
-    ids=["none", "incomplete", "open"],
-)
-def test_a_plan_that_is_none_is_refused_with_its_line(gate: Gate, plan: str, said: str) -> None:
-    gate.project.write({"PLAN.md": plan})
-    ran = gate.call("verify", "start", "--task-file", "PLAN.md")
-    assert ran.code not in (0, 10)
-    assert ran.has(said)
-
-
 # --- who may change what
 
 
@@ -1130,21 +1092,6 @@ def test_a_hook_of_git_that_changes_what_was_approved_takes_the_commit_back(gate
     hook.unlink()
     gate.project.write(planner=RIGHT)
     assert gate.call("verify", "commit").code == 0
-
-
-@pytest.mark.criterion("VG-23")
-def test_a_commit_that_was_made_and_not_recorded_is_found_again(gate: Gate) -> None:
-    repository(gate)
-    gate.start()
-    gate.project.write(planner=RIGHT)
-    gate.executor()
-    gate.verify()
-    gate.review()
-    evidence = gate.json("verify", "status", "--task", TASK)["gate_result"]["verify"]["evidence"]
-    gate.project.git("commit", "-q", "-m", f"made\n\nPhase-Gate: {TASK} {evidence}", "planner.py")
-    head = gate.project.git("rev-parse", "HEAD").strip()
-    assert gate.call("verify", "commit").code == 0
-    assert gate.status()["commit_sha"] == head == gate.project.git("rev-parse", "HEAD").strip()
 
 
 def test_a_task_that_has_begun_gets_no_other_text(gate: Gate) -> None:

@@ -127,21 +127,3 @@ NAMED = ("ERROR: test_load (test_a.T.test_load)", "FAIL: test_f (test_a.T.test_f
 )
 def test_failures_are_named(output: str, named: tuple[str, ...]) -> None:
     assert first_failures(output) == named
-
-
-BEFORE = """\
-import pytest
-
-
-def test_add():
-    assert add(1, 2) == 3
-
-
-class Cases:
-    def test_deep(self):
-        assert add(0, 0) == 0
-
-
-def test_smoke():
-    add(1, 1)
-"""

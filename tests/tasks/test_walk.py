@@ -117,7 +117,7 @@ def test_a_list_of_three_tasks_has_no_dead_end(team: Team) -> None:
     ran = gate.start(document=tasks)
     for _ in range(ENOUGH):
         ran = team.follow(ran)
-        if all(row["commit"] for row in gate.json("verify", "status")["tasks"]):
+        if all(row["commit_sha"] for row in gate.json("verify", "status")["tasks"]):
             break
     assert ran.has("committed as"), "\n".join(team.said)
     assert team.follow(ran).code == 0, "all is done, and the last message says how to see that"
@@ -130,4 +130,4 @@ def test_a_list_of_three_tasks_has_no_dead_end(team: Team) -> None:
         "TIMEOUT",
         "VERIFY_FAILURE",
     ]
-    assert [row["status"] for row in gate.json("verify", "status")["tasks"]] == ["APPROVED"] * 3
+    assert [row["gate_status"] for row in gate.json("verify", "status")["tasks"]] == ["APPROVED"] * 3

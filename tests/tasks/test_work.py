@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import pytest
 
 from phase_gate.gate.events import apply
 from phase_gate.gate.state import Event, state_from_json, state_to_json
+from phase_gate.tasks.steps import is_same_command
 from phase_gate.tasks.task_events import move
 from phase_gate.tasks.work import (
     TRANSITIONS,
-    Check,
     FailureType,
     Status,
     Verification,
     find_verification,
-    is_same_command,
 )
-from phase_gate.values import replace
 from tests.tasks.support import AT, SPEC, approved, began, check, failed, reported, reviewed, story, taken
 
 #: What the document draws, with the ways to and from BLOCKED, to SKIPPED, and back from APPROVED before its commit.
@@ -99,30 +96,15 @@ def test_what_can_not_happen_raises(status: Status, event: Event) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"exit_code": 1}, {"how": "timed-out"}, {"problems": (("no-tests", ""),)}, {"how": "interrupted"}],
-    ids=["exit-code", "time-out", "a-problem", "interrupted"],
-)
-def test_a_check_passes_only_with_nothing_against_it(change: dict[str, Any]) -> None:
-    good = Check(id="1", command="c", at=AT, tree="t", how="ended", exit_code=0)
-    assert good.passes
-    assert not replace(good, **change).passes
-
-
-@pytest.mark.parametrize(
     ("claimed", "command", "same"),
     [
-        pytest.param("pytest -q a.py", "pytest -q a.py", True, id="the-same"),
         pytest.param(" pytest  -q a.py\n", "pytest -q a.py", True, id="spaces"),
         pytest.param("pytest -k 'a or b'", 'pytest -k "a or b"', True, id="other-quotes"),
         pytest.param("`pytest a.py`", "pytest a.py", True, id="marks-of-code"),
         pytest.param("$ pytest a.py", "pytest a.py", True, id="a-prompt"),
         pytest.param("tsc && \\\n  npm test", "tsc && npm test", True, id="two-lines"),
-        pytest.param("echo it's", "echo  it's", True, id="no-words-of-a-shell"),
         pytest.param("pytest", "pytest a.py", False, id="less-of-it"),
         pytest.param("pytest a.py || true", "pytest a.py", False, id="more-of-it"),
-        pytest.param("pytest 'a b'", "pytest a b", False, id="quotes-that-matter"),
-        pytest.param("npm test", "pytest a.py", False, id="another-one"),
         pytest.param("echo it's", "echo its", False, id="another-text"),
     ],
 )

@@ -15,7 +15,7 @@ from phase_gate.storage.store import now
 from phase_gate.tasks.board import TaskBoard, TaskSession
 from phase_gate.tasks.overview import Overview
 from phase_gate.tasks.prompts import explain_failure, find_dependency, make_bundle, render_bundle, write_executor_prompt
-from phase_gate.tasks.result import failures_to_json, gate_result, row_to_json, stats_to_json
+from phase_gate.tasks.result import failures_to_json, gate_result, stats_to_json
 from phase_gate.tasks.rules import MARGIN, asks_person, late, resume_command
 from phase_gate.tasks.show import failure_rows, stats_rows, step_rows, task_rows
 from phase_gate.tasks.work import FINISHED, IN_PROGRESS, NOT_PASSED, Status
@@ -35,7 +35,7 @@ def status(call: Call) -> Done:
     rows += ["", told] if told else []
     rows += [f"  next: {following}"] if following else []
     document = {
-        "tasks": [row_to_json(row) for row in overview.rows],
+        "tasks": [board.session(row.task).status(row).document for row in overview.rows],
         "gate_stats": stats_to_json(overview),
         "recent_failures": failures_to_json(overview.failures),
     }

@@ -21,7 +21,6 @@ from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.storage.store import TaskStore, now
 from phase_gate.values import Value
 from phase_gate.visible import show_rows, show_text
-from phase_gate.workflow.settings import DEFAULT_WORKFLOW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
     from phase_gate.task import Task
     from phase_gate.tasks.overview import Overview
 
-
-#: With more phases than this, the name of the present phase does not show how far the task is.
-_FEW = 4
 
 # --- whether the phase may end
 
@@ -117,10 +113,6 @@ def _look(call: Call) -> Done:
         from phase_gate.tasks.result import pipeline_to_json
 
         document["pipeline"] = pipeline_to_json(state.parts[WORK])
-    route = _draw(task, standing)
-    if route is not None:
-        drawn, document["route"] = route
-        text = f"{text}\n\n{show_rows(drawn)}"
     if found.breaker.is_open:
         from phase_gate.cli.people import stuck_report
         from phase_gate.report.text import render_stuck
@@ -246,29 +238,6 @@ def _verification(overview: Overview | None) -> dict[str, Any] | None:
     from phase_gate.tasks.result import stats_to_json
 
     return stats_to_json(overview)
-
-
-def _draw(task: Task, standing: CurrentStatus) -> tuple[list[str], dict[str, Any]] | None:
-    """Return the route through the workflow as rows and as a document; None if the present phase is enough."""
-    state = task.state
-    if state.phase is None or (state.workflow == DEFAULT_WORKFLOW and not _has_turned(state)):
-        return None
-    from phase_gate.tasks.show import route_rows, route_to_json
-
-    workflow = task.rules
-    verdict = state.evaluation
-    is_closed = verdict is not None and verdict.subject.phase == state.phase and not verdict.gate_1.is_open
-    route = route_to_json(state, workflow, blocked=standing.is_halted or is_closed)
-    is_straight = all(row["mark"] not in ("again", "aside") for row in route["phases"])
-    if len(workflow.phases) <= _FEW and is_straight:
-        return None
-    recoveries = workflow.parameters.get("max_recoveries") if any(each.recovers for each in workflow.phases) else None
-    return route_rows(route, recoveries if isinstance(recoveries, int) else None), route
-
-
-def _has_turned(state: State) -> bool:
-    """Return whether the task has been in a later phase, without loading the rules."""
-    return bool(state.visited) and not state.is_done and state.visited[-1] != state.phase
 
 
 def _criteria(store: TaskStore, state: State, standing: CurrentStatus) -> Done:

@@ -49,7 +49,7 @@ def advance(task: Task, *, show: Callable[[str], None]) -> EnteredPhase | Judged
             return begun
     task.require_begun()
     if task.state.is_pipeline:
-        from phase_gate.tasks.evidence import write_snapshot
+        from phase_gate.tasks.artifacts import write_snapshot
 
         write_snapshot(task)
     measured = measure_now(task, show=show)

@@ -27,8 +27,7 @@ from phase_gate.gate.state import Event
 from phase_gate.storage.files import REAL, make_folder
 from phase_gate.storage.signal_file import parse_signal, read_signal_file, remove_signal_file
 from phase_gate.task import Task
-from phase_gate.tasks.artifacts import read_artifact
-from phase_gate.tasks.evidence import write_snapshot
+from phase_gate.tasks.artifacts import read_artifact, write_snapshot
 from phase_gate.tasks.handins import parse_vote
 from phase_gate.tasks.pipeline_steps import VoteStanding, cast_votes, show_votes, start_recovery
 from phase_gate.tasks.routing import rules_of

@@ -1,20 +1,42 @@
-"""Read the files of a pipeline, artifacts and the constitution: digests of their contents, and their problems."""
+"""Read the files of a pipeline: artifacts with their digests and problems, the snapshot, and drift from the plan."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.documents.completeness import count_words, is_hole
 from phase_gate.evidence.documents.library import Page, Piece
+from phase_gate.storage.files import REAL, make_folder, write_atomically
+from phase_gate.storage.root import place_below
+from phase_gate.storage.store import now
+from phase_gate.storage.tree.fingerprint import compile_globs
+from phase_gate.storage.tree.git_command import NoGitError, head_of, run_git
 from phase_gate.tasks.handins import read_audit, read_root_cause, read_snapshot
-from phase_gate.values import Value
+from phase_gate.tasks.routing import rules_of
+from phase_gate.tasks.work import Pipeline, pipeline_of
+from phase_gate.values import Value, field
 from phase_gate.visible import count
-from phase_gate.workflow.model import AUDIT, ROOT_CAUSE, SNAPSHOT, Artifact
+from phase_gate.workflow.model import (
+    AUDIT,
+    ROOT_CAUSE,
+    SNAPSHOT,
+    Artifact,
+    Drift,
+    PipelineRules,
+    Workflow,
+    requires_of,
+)
+
+if TYPE_CHECKING:
+    from phase_gate.task import Task
 
 #: Bytes per file, and files per artifact: reviewers would not read more.
 _LARGEST = 1024 * 1024
@@ -25,6 +47,19 @@ _READERS: Mapping[str, Callable[[object], Any]] = {
     ROOT_CAUSE: read_root_cause,
     SNAPSHOT: read_snapshot,
 }
+
+
+class SeenArtifact(Value):
+    """An artifact as it is now."""
+
+    #: The files that match its glob, relative to the root.
+    files: tuple[str, ...] = ()
+    #: Of its content; empty if there is no file.
+    digest: str = ""
+    #: Why its content is not sufficient.
+    problems: tuple[str, ...] = ()
+    #: The parsed content of an artifact with a schema.
+    document: Any = None
 
 
 def read_artifact(root: Path, artifact: Artifact) -> SeenArtifact:
@@ -159,36 +194,123 @@ def words_of_line(artifact: Artifact) -> str:
     return f'line "{artifact.line}"'
 
 
-# --- the state of a pipeline's files, and why an artifact does not count. Pure values; `evidence` reads the files
-
-
-class SeenArtifact(Value):
-    """An artifact as it is now."""
-
-    #: The files that match its glob, relative to the root.
-    files: tuple[str, ...] = ()
-    #: Of its content; empty if there is no file.
-    digest: str = ""
-    #: Why its content is not sufficient.
-    problems: tuple[str, ...] = ()
-    #: The parsed content of an artifact with a schema.
-    document: Any = None
-
-
-def fault_of(seen: SeenArtifact, described: Artifact, *, old: Iterable[str], tree: Callable[[], str]) -> str:
-    """Return why an artifact does not count; empty if it does."""
-    if not seen.files:
-        return "is missing" if described.schema != SNAPSHOT else "is missing: phase-gate advance writes it"
-    if seen.problems:
-        return "; ".join(seen.problems)
-    if described.schema == SNAPSHOT and seen.document.tree != tree():
-        return "shows another tree than the current one: phase-gate advance writes it again"
-    if seen.digest in old:
-        phrase = "this phase" if described.made == "phase" else "this attempt"
-        return f"is unchanged since before {phrase} began: write it again"
-    return ""
-
-
 def fingerprint(*parts: str) -> str:
     """Return a digest of the parts, by which equal requests are found."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+# --- the files of a pipeline
+
+
+class Artifacts:
+    """The artifacts of a project, each read once."""
+
+    def __init__(self, task: Task, workflow: Workflow, pipeline: Pipeline) -> None:
+        self.task, self.pipeline, self.rules = task, pipeline, rules_of(workflow)
+        self._seen: dict[str, SeenArtifact] = {}
+
+    def artifact(self, name: str) -> SeenArtifact:
+        if name not in self._seen:
+            self._seen[name] = read_artifact(self.task.project.root, self.rules.artifacts[name])
+        return self._seen[name]
+
+    @functools.cached_property
+    def tree(self) -> str:
+        """The digest of the tree without artifacts, as in snapshots."""
+        return tree_of(self.task.project.take_tree(new_data=False).files, self.rules)
+
+    def fault(self, name: str) -> str:
+        """Return why an artifact does not count in this attempt; empty if it does."""
+        seen, described = self.artifact(name), self.rules.artifacts[name]
+        is_snapshot = described.schema == SNAPSHOT
+        if not seen.files:
+            return "is missing: phase-gate advance writes it" if is_snapshot else "is missing"
+        if seen.problems:
+            return "; ".join(seen.problems)
+        if is_snapshot and seen.document["tree"] != self.tree:
+            return "shows another tree than the current one: phase-gate advance writes it again"
+        if seen.digest in self.pipeline.old.get(name, ()):
+            phrase = "this phase" if described.made == "phase" else "this attempt"
+            return f"is unchanged since before {phrase} began: write it again"
+        return ""
+
+
+def tree_of(files: Mapping[str, str], rules: PipelineRules) -> str:
+    """Return a digest of the tree without artifacts: a snapshot is an artifact, and can't contain itself."""
+    is_artifact = compile_globs([each.path for each in rules.artifacts.values()])
+    text = "\0".join(part for pair in sorted(files.items()) for part in pair if not is_artifact(pair[0]))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def path_of(artifact: Artifact) -> str:
+    """Return a path that the artifact's glob finds."""
+    path = re.sub(r"\*\*/", "", artifact.path)
+    return re.sub(r"\[[^]]*\]|\?", "1", path).replace("*", "first")
+
+
+def write_snapshot(task: Task) -> str:
+    """Write a snapshot of the tree if the current phase requires one; return its path, or an empty text."""
+    project, state, rules = task.project, task.state, rules_of(task.rules)
+    phase = task.rules.phase(state.phase or "")
+    wanted = () if phase is None or state.exited else requires_of(phase).artifacts
+    artifact = next((rules.artifacts[name] for name in wanted if rules.artifacts[name].schema == SNAPSHOT), None)
+    if artifact is None:
+        return ""
+    path, files = path_of(artifact), project.take_tree(new_data=False).files
+    document = {
+        "tree": tree_of(files, rules),
+        "files": len(files),
+        "commit": head_of(project.root),
+        "task": state.task,
+        "cycle": state.cycle,
+        "phase": state.phase,
+        "attempt": pipeline_of(state).attempts.get(state.phase or "", 0),
+        "at": now(),
+    }
+    target = place_below(project.root, path, setting=f"artifact {artifact.name}")
+    make_folder(REAL, target.parent)
+    write_atomically(REAL, target, (json.dumps(document, indent=2) + "\n").encode())
+    return path
+
+
+# --- changes since the plan was approved, from git: changed configuration files, and the number of changed lines
+
+
+class Drifted(Value):
+    #: Configuration files that changed, with digests of their content.
+    files: Mapping[str, str] = field(default_factory=dict)
+    lines: int = 0
+
+
+def find_drift(context: EvidenceContext, rules: PipelineRules, drift: Drift, base: str) -> Drifted | None:
+    """Return the changes since that commit, without documents and artifacts; None if git can't compare."""
+    options = ("--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
+    root, changed = str(context.root), {}
+    try:
+        if not base:
+            return None
+        rows = os.fsdecode(run_git(root, "diff", *options, "--relative", base, "--", ".")).split("\0")
+        others = run_git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
+    except NoGitError:
+        return None
+    for row in rows:
+        added, _, rest = row.partition("\t")
+        removed, _, path = rest.partition("\t")
+        if path:
+            # A binary file has dashes instead of numbers: it changed, but has no lines.
+            changed[path] = sum(int(number) for number in (added, removed) if number.isdigit())
+    changed |= {path: _count_lines(context, path) for path in os.fsdecode(others).split("\0") if path}
+    is_text = compile_globs((*context.configuration.docs, *(each.path for each in rules.artifacts.values())))
+    kept = {path: n for path, n in changed.items() if not is_text(path) and ".phase-gate" not in path.split("/")}
+    matches = compile_globs(drift.files)
+    files = {path: digest_file(context.root / path) for path in kept if matches(path)}
+    return Drifted(files=files, lines=sum(kept.values()))
+
+
+def _count_lines(context: EvidenceContext, path: str) -> int:
+    try:
+        data = (context.root / path).read_bytes()
+    except OSError:
+        return 0
+    # A binary file has no lines, as in git.
+    return 0 if b"\0" in data[:8192] else len(data.splitlines())

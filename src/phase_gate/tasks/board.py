@@ -79,7 +79,7 @@ class TaskStatus(Value):
 
     @property
     def document(self) -> dict[str, Any]:
-        return status_to_json(self.task, self.verification, self.escalation)
+        return status_to_json(self.verification, self.escalation)
 
 
 class TaskBoard:

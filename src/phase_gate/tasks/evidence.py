@@ -5,11 +5,7 @@ Reads each file of the project once, and compares it with the requirements of a 
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from phase_gate.errors import ConditionError, ConfigurationError, WorkflowError
@@ -17,24 +13,18 @@ from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.evidence.gathering import PartEvidence, gather
 from phase_gate.gate.measured import LOOKED_AT, Finding, Measured, Remembered
 from phase_gate.gate.state_extensions import WORK
-from phase_gate.storage.files import REAL, make_folder, write_atomically
-from phase_gate.storage.root import place_below
-from phase_gate.storage.store import now
-from phase_gate.storage.tree.fingerprint import compile_globs
-from phase_gate.storage.tree.git_command import NoGitError, head_of, run_git
-from phase_gate.tasks.artifacts import SeenArtifact, digest_file, fault_of, fingerprint, read_artifact
+from phase_gate.storage.tree.git_command import head_of
+from phase_gate.tasks.artifacts import Artifacts, Drifted, digest_file, find_drift, fingerprint, read_artifact
 from phase_gate.tasks.handins import REQUESTING_KINDS, AuditFinding, RootCause
-from phase_gate.tasks.requirements import missing_commands, path_of
+from phase_gate.tasks.requirements import count_votes, missing_commands
 from phase_gate.tasks.routing import CHANGE_REQUESTED, PipelineFiles, problem_of_rewind, rules_of
-from phase_gate.tasks.work import Pipeline, count_votes, find_pipeline, pipeline_of
-from phase_gate.values import Value, field, replace
+from phase_gate.tasks.work import Pipeline, find_pipeline
+from phase_gate.values import replace
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import (
     DRIFT,
     ROOT_CAUSE,
-    SNAPSHOT,
-    Drift,
     Phase,
     PipelineRules,
     Workflow,
@@ -184,69 +174,11 @@ def hard(slug: str, name: str, detail: str, *, proof: str = "") -> Finding:
     return Finding(slug=slug, tier="hard", id=name, detail=detail, proof=proof)
 
 
-# --- the files of a pipeline
-
-
-class Look:
-    """The artifacts of a project, each read once."""
-
-    def __init__(self, task: Task, workflow: Workflow, pipeline: Pipeline) -> None:
-        self.task, self.pipeline, self.rules = task, pipeline, rules_of(workflow)
-        self._seen: dict[str, SeenArtifact] = {}
-
-    def artifact(self, name: str) -> SeenArtifact:
-        if name not in self._seen:
-            self._seen[name] = read_artifact(self.task.project.root, self.rules.artifacts[name])
-        return self._seen[name]
-
-    @functools.cached_property
-    def tree(self) -> str:
-        """The digest of the tree without artifacts, as in snapshots."""
-        return tree_of(self.task.project.take_tree(new_data=False).files, self.rules)
-
-    def fault(self, name: str) -> str:
-        """Return why an artifact does not count in this attempt; empty if it does."""
-        old = self.pipeline.old.get(name, ())
-        return fault_of(self.artifact(name), self.rules.artifacts[name], old=old, tree=lambda: self.tree)
-
-
-def tree_of(files: Mapping[str, str], rules: PipelineRules) -> str:
-    """Return a digest of the tree without artifacts: a snapshot is an artifact, and can't contain itself."""
-    is_artifact = compile_globs([each.path for each in rules.artifacts.values()])
-    text = "\0".join(part for pair in sorted(files.items()) for part in pair if not is_artifact(pair[0]))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def write_snapshot(task: Task) -> str:
-    """Write a snapshot of the tree if the current phase requires one; return its path, or an empty text."""
-    project, state, rules = task.project, task.state, rules_of(task.rules)
-    phase = task.rules.phase(state.phase or "")
-    wanted = () if phase is None or state.exited else requires_of(phase).artifacts
-    artifact = next((rules.artifacts[name] for name in wanted if rules.artifacts[name].schema == SNAPSHOT), None)
-    if artifact is None:
-        return ""
-    path, files = path_of(artifact), project.take_tree(new_data=False).files
-    document = {
-        "tree": tree_of(files, rules),
-        "files": len(files),
-        "commit": head_of(project.root),
-        "task": state.task,
-        "cycle": state.cycle,
-        "phase": state.phase,
-        "attempt": pipeline_of(state).attempts.get(state.phase or "", 0),
-        "at": now(),
-    }
-    target = place_below(project.root, path, setting=f"artifact {artifact.name}")
-    make_folder(REAL, target.parent)
-    write_atomically(REAL, target, (json.dumps(document, indent=2) + "\n").encode())
-    return path
-
-
 class PipelineProvider(Provider):
     def __init__(self, task: Task, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> None:
         self.task, self.pipeline, self.workflow, self.phase = task, pipeline, workflow, phase
         self.requires, self.rules = requires_of(phase), rules_of(workflow)
-        self.look = Look(task, workflow, pipeline)
+        self.look = Artifacts(task, workflow, pipeline)
 
     def measure(self, context: EvidenceContext) -> Measured:
         found = Measured(
@@ -260,8 +192,7 @@ class PipelineProvider(Provider):
         if self.phase.recovers:
             found = self._recovery(found)
         if DRIFT in self.phase.raises and self.rules.drift is not None:
-            is_left_out = left_out(context, self.rules)
-            found = self._drift(found, find_drift(context, self.rules.drift, self.pipeline.base, is_left_out))
+            found = self._drift(found, find_drift(context, self.rules, self.rules.drift, self.pipeline.base))
         wanted = context.wanted | _ALWAYS
         # A pending request is only reported in a phase whose rules mention it.
         is_asked = "no-pending-request" in self.phase.gate_1.guards
@@ -425,54 +356,6 @@ def _as_request(issue: AuditFinding, report: str) -> Finding:
     detail = f"{issue.id}: {issue.kind}: {issue.title} ({report})"
     # The change is decided in the phase of the architecture.
     return Finding(slug=CHANGE_REQUESTED, tier="advisory", id="architecture", detail=detail, proof=_mark(issue))
-
-
-# --- changes since the plan was approved, from git: changed configuration files, and the number of changed lines
-
-
-class Drifted(Value):
-    #: Configuration files that changed, with digests of their content.
-    files: Mapping[str, str] = field(default_factory=dict)
-    lines: int = 0
-
-
-def left_out(context: EvidenceContext, rules: PipelineRules) -> Callable[[str], bool]:
-    """Return a function that recognizes documents and artifacts, which are not code."""
-    matches = compile_globs((*context.configuration.docs, *(each.path for each in rules.artifacts.values())))
-    return lambda path: matches(path) or ".phase-gate" in path.split("/")
-
-
-def find_drift(context: EvidenceContext, rules: Drift, base: str, is_left_out: Callable[[str], bool]) -> Drifted | None:
-    """Return the changes since that commit, without documents and artifacts; None if git can't compare."""
-    options = ("--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
-    root, changed = str(context.root), {}
-    try:
-        if not base:
-            return None
-        rows = os.fsdecode(run_git(root, "diff", *options, "--relative", base, "--", ".")).split("\0")
-        others = run_git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
-    except NoGitError:
-        return None
-    for row in rows:
-        added, _, rest = row.partition("\t")
-        removed, _, path = rest.partition("\t")
-        if path:
-            # A binary file has dashes instead of numbers: it changed, but has no lines.
-            changed[path] = sum(int(number) for number in (added, removed) if number.isdigit())
-    changed |= {path: _count_lines(context, path) for path in os.fsdecode(others).split("\0") if path}
-    kept = {path: lines for path, lines in changed.items() if not is_left_out(path)}
-    matches = compile_globs(rules.files)
-    files = {path: digest_file(context.root / path) for path in kept if matches(path)}
-    return Drifted(files=files, lines=sum(kept.values()))
-
-
-def _count_lines(context: EvidenceContext, path: str) -> int:
-    try:
-        data = (context.root / path).read_bytes()
-    except OSError:
-        return 0
-    # A binary file has no lines, as in git.
-    return 0 if b"\0" in data[:8192] else len(data.splitlines())
 
 
 def drift_findings(drift: Drifted, workflow: Workflow) -> Iterator[Finding]:

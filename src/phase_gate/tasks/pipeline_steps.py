@@ -15,12 +15,11 @@ from phase_gate.gate.state_extensions import WORK
 from phase_gate.storage.store import Transaction
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
-from phase_gate.tasks.artifacts import fingerprint
-from phase_gate.tasks.evidence import Look
+from phase_gate.tasks.artifacts import Artifacts, fingerprint
 from phase_gate.tasks.handins import Ballot
-from phase_gate.tasks.requirements import vote_file
+from phase_gate.tasks.requirements import Tally, count_votes, vote_file
 from phase_gate.tasks.routing import Plan, budget, decided, failure_events, made, main_line, rules_of
-from phase_gate.tasks.work import Failure, Pipeline, Request, Tally, Word, count_votes, pipeline_of
+from phase_gate.tasks.work import Failure, Pipeline, Request, Word, pipeline_of
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import CHANGE_TYPES, Consensus, Phase, Workflow, requires_of, settle
 
@@ -244,7 +243,7 @@ def show_votes(task: Task) -> VoteStanding:
     """Return the state of the votes. Raises NotAllowedError if there is nothing to vote on."""
     state, workflow, pipeline = task.state, task.rules, pipeline_of(task.state)
     phase, consensus = _asked(state, workflow)
-    look = Look(task, workflow, pipeline)
+    look = Artifacts(task, workflow, pipeline)
     for name in consensus.on:
         path = look.rules.artifacts[name].path
         if fault := look.fault(name):

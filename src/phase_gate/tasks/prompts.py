@@ -326,28 +326,24 @@ def render_bundle(document: Mapping[str, Any]) -> str:
     verify = dict(document["verify"])
     output = str(verify.pop("output")).rstrip()
     files = ("changed_files", "unlisted_files", "untracked_files", "commits", "commits_of_others", "fresh")
-    parts = ["# 1. Task", _block(document["task"])]
-    if document["guidance"]:
-        parts += ["# Instructions from a person", _block(document["guidance"])]
-    if document["feedback"]:
-        parts += ["# What failed last time", _quote(str(document["feedback"]).splitlines())]
-    parts += [
-        "# 2. Executor result",
-        _block(document["executor_result"]),
-        "# 3. Verify command",
-        _block(verify),
-        "# Output",
-        _quote(output.splitlines()),
-        "# Changed files, from git",
-        _block({name: document[name] for name in files}),
-    ]
-    if document["weak_because"]:
-        parts += ["# Makes the pass a weak one", _block(document["weak_because"])]
-    parts += ["# Diff since the task was taken", _quote(str(document["diff"]).splitlines())]
-    if document["diff_left_out"]:
-        parts += ["# Not in the diff", _block(document["diff_left_out"])]
-    parts += ["# To be checked", _block(document["checks"])]
-    parts += ["# Verdict, to be filled in: phase-gate verify review FILE --by NAME", _block(document["verdict_form"])]
+    sections = {
+        "1. Task": document["task"],
+        "Instructions from a person": document["guidance"],
+        "What failed last time": document["feedback"],
+        "2. Executor result": document["executor_result"],
+        "3. Verify command": verify,
+        "Output": output or "(none)",
+        "Changed files, from git": {name: document[name] for name in files},
+        "Makes the pass a weak one": document["weak_because"],
+        "Diff since the task was taken": document["diff"],
+        "Not in the diff": document["diff_left_out"],
+        "To be checked": document["checks"],
+        "Verdict, to be filled in: phase-gate verify review FILE --by NAME": document["verdict_form"],
+    }
+    parts = []
+    for heading, value in sections.items():
+        if value:
+            parts += [f"# {heading}", _quote(value.splitlines()) if isinstance(value, str) else _block(value)]
     return "\n".join(parts)
 
 

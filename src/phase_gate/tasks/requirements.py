@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from phase_gate.identities import name_key
 from phase_gate.task import Task
 from phase_gate.tasks.artifacts import words_of_line
 from phase_gate.tasks.routing import rules_of
-from phase_gate.tasks.work import Pipeline, pipeline_of
+from phase_gate.tasks.work import Choice, Pipeline, Word, pipeline_of
+from phase_gate.values import Value
 from phase_gate.visible import count
 from phase_gate.workflow.model import (
     AUDIT,
@@ -59,12 +60,6 @@ def root_cause_record(failed_phase: str) -> dict[str, Any]:
         "root_cause": "<why it happened>",
         "requires_phase_rewind_to": None,
     }
-
-
-def path_of(artifact: Artifact) -> str:
-    """Return a path that the artifact's glob finds."""
-    path = re.sub(r"\*\*/", "", artifact.path)
-    return re.sub(r"\[[^]]*\]|\?", "1", path).replace("*", "first")
 
 
 def _is_glob(part: str) -> bool:
@@ -158,3 +153,32 @@ def needs_in(task: Task, phase: Phase) -> Rows:
     """Return the files and facts that a phase of the current cycle requires."""
     commands = task.project.configuration.evidence.commands.keys()
     return needs_of(task.rules, phase, pipeline_of(task.state), task=task.project.task, commands=commands)
+
+
+# --- the consensus of reviewers
+
+
+#: The weight of a vote, multiplied by the reviewer's confidence.
+WEIGHTS: Mapping[Choice, float] = {"approve": 1.0, "conditional": 0.5, "reject": 0.0}
+
+
+class Tally(Value):
+    """The result of the votes on the current version."""
+
+    #: None without a vote, which is different from 0.
+    score: float | None
+    counted: tuple[Word, ...] = ()
+    #: Votes on another version: they do not count.
+    outdated: tuple[Word, ...] = ()
+
+
+def count_votes(votes: Iterable[Word], on: Mapping[str, str]) -> Tally:
+    """Return the result of the votes.
+
+    :param on: current digests of the artifacts to agree on. No vote counts if one of them is empty.
+    """
+    last = {name_key(vote.by): vote for vote in votes}.values()
+    counted = tuple(vote for vote in last if dict(vote.about) == dict(on) and all(on.values()))
+    outdated = tuple(vote for vote in last if vote not in counted)
+    score = sum(WEIGHTS[vote.answer] * vote.confidence for vote in counted) / len(counted) if counted else None
+    return Tally(score=None if score is None else round(score, 6), counted=counted, outdated=outdated)

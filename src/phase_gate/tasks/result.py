@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from phase_gate.codec import spell_out
-from phase_gate.tasks.rules import Escalation, asks_person, needs_manual_review, seconds_between
+from phase_gate.tasks.rules import Escalation, needs_manual_review, seconds_between
 from phase_gate.tasks.work import FINISHED, MAX_ATTEMPTS, NOT_PASSED, Failure, FailureType, Status, Verification, Word
 from phase_gate.values import as_dict
 
@@ -51,12 +51,14 @@ def architect_status(verification: Verification) -> str:
     return words.get(verification.status, "pending")
 
 
-def status_to_json(task: str, verification: Verification, escalation: Escalation) -> dict[str, Any]:
+def status_to_json(verification: Verification, escalation: Escalation) -> dict[str, Any]:
     """Return the status of a task with the document's fields."""
     spec = verification.spec
     document: dict[str, Any] = {
         "name": spec.name,
-        "task": task,
+        "task": verification.task,
+        "files": list(spec.files),
+        "depends_on": list(spec.depends_on),
         "phase": spec.phase or None,
         "plan": spec.plan or None,
         "wave": spec.wave or None,
@@ -176,20 +178,6 @@ def gate_result(verification: Verification, output: str, *, state_updated: bool)
 
 
 # --- all verify tasks
-
-
-def row_to_json(row: Verification) -> dict[str, Any]:
-    """Return one task as a row of a list."""
-    return {
-        **{name: getattr(row, name) for name in ("task", "name", "word", "attempt", "step", "wave", "commit", "by")},
-        "status": str(row.status),
-        "files": list(row.spec.files),
-        "depends_on": list(row.spec.depends_on),
-        "weak_because": list(row.weak_because),
-        "began_at": row.began_at,
-        "last_step_at": row.last_step_at,
-        "asks_person": asks_person(row),
-    }
 
 
 def stats_to_json(overview: Overview) -> dict[str, Any]:

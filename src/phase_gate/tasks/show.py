@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from phase_gate.gate.measured import Section
-from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.tasks.overview import RECENT, Overview
 from phase_gate.tasks.pipeline_steps import VoteStanding
-from phase_gate.tasks.requirements import vote_command
+from phase_gate.tasks.requirements import WEIGHTS, vote_command
 from phase_gate.tasks.result import (
     architect_status,
     executor_status,
@@ -24,13 +23,13 @@ from phase_gate.tasks.result import (
     status_to_json,
     verify_status,
 )
-from phase_gate.tasks.routing import budget, main_line
+from phase_gate.tasks.routing import budget
 from phase_gate.tasks.rules import Escalation, escalate, resume_command
 from phase_gate.tasks.verify_verdict import advise_task, weak_notes
-from phase_gate.tasks.work import NOT_PASSED, WEIGHTS, Failure, Pipeline, Status, Verification, find_pipeline
+from phase_gate.tasks.work import NOT_PASSED, Failure, Pipeline, Status, Verification
 from phase_gate.visible import count
 from phase_gate.workflow.model import Workflow
-from phase_gate.workflow.names import DONE, STUCK, look_command
+from phase_gate.workflow.names import look_command
 
 # --- one verify task
 
@@ -118,18 +117,13 @@ def task_rows(rows: Iterable[Verification]) -> list[str]:
 
 def stats_rows(overview: Overview) -> list[str]:
     """Return the statistics as text."""
-    current, average = overview.current, overview.average_attempts
-    rows = [("tasks", str(overview.total))]
-    rows += [(name.replace("_", " "), str(number)) for name, number in overview.counts.items()]
-    if overview.weak:
-        rows[1] = ("passed", f"{overview.passed} ({overview.weak} weak)")
-    rows.append(("pass rate", overview.pass_rate or "nothing has passed or failed yet"))
-    rows.append(("attempts", "none yet" if average is None else f"{average} on average"))
+    stats = {name.replace("_", " "): value for name, value in stats_to_json(overview).items()}
+    current, waves = stats.pop("current gate"), stats.pop("waves")
+    rows = [(name, "none yet" if value is None else value) for name, value in stats.items() if value != []]
     if current is not None:
-        rows.append(("now", f"{current.name}: {current.status}, attempt {current.attempt}"))
-    rows += [
-        ("wave", wave.why or f"{wave.name}: {len(wave.failing)} of {wave.tasks} failing") for wave in overview.waves
-    ]
+        rows.append(("current gate", f"{current['task']}: {current['status']}, attempt {current['attempt']}"))
+    for wave in overview.waves if waves else ():
+        rows.append(("wave", wave.why or f"{wave.name}: {len(wave.failing)} of {wave.tasks} failing"))
     return [f"{name:12} {value}" for name, value in rows]
 
 
@@ -158,7 +152,7 @@ def render_state(overview: Overview) -> str:
     if current is not None:
         escalation = escalate(current, overview.halted(current.wave))
         parts.append("\n".join((f"## Current Task: {current.name}", *draw_task(current))))
-        parts.append(_yaml({"current_task": status_to_json(current.task, current, escalation)}))
+        parts.append(_yaml({"current_task": status_to_json(current, escalation)}))
     parts += ["## Statistics", _yaml({"gate_stats": stats_to_json(overview)})]
     if overview.rows:
         parts += ["## Tasks", "```text\n" + "\n".join(task_rows(overview.rows)) + "\n```"]
@@ -206,64 +200,6 @@ def vote_rows(votes: VoteStanding) -> list[str]:
     elif votes.misses_voters:
         step = f"{vote_command(votes.file, votes.task)}, for the next reviewer"
     return [*rows, f"  next: {step}"]
-
-
-def route_to_json(state: State, workflow: Workflow, *, blocked: bool) -> dict[str, Any]:
-    """Return the route of the current cycle: each phase with a mark.
-
-    Marks: done; here or blocked; again, for a phase that has to be repeated; ahead; left-out, if the cycle began with a
-    later phase; aside, for a recovery phase.
-
-    :param blocked: whether the current phase needs a person before it can continue.
-    """
-    pipeline = find_pipeline(state) or Pipeline()
-    line, here, present = main_line(workflow), state.phase or "", "blocked" if blocked else "here"
-    # In a recovery, or if stuck, the task is at the phase that failed.
-    place = here if here in line else pipeline.failed_phase
-    index = line.index(place) if place in line else -1
-    marks: dict[str, str] = {}
-    for number, name in enumerate(line):
-        if here == DONE or number < index:
-            marks[name] = "done" if name in state.visited else "left-out"
-        elif number == index:
-            marks[name] = "blocked" if here != name else "done" if state.exited else present
-        else:
-            marks[name] = "again" if name in state.visited else "ahead"
-    marks[DONE] = "done" if here == DONE else "ahead"
-    if here == STUCK:
-        marks[STUCK] = "blocked"
-    marks |= {each.name: present if each.name == here else "aside" for each in workflow.phases if each.name not in line}
-    return {
-        "phases": [
-            {"phase": name, "mark": mark, "entered": pipeline.attempts.get(name, 0)} for name, mark in marks.items()
-        ],
-        "recoveries": pipeline.recoveries,
-    }
-
-
-_SIGNS = {"done": "x", "here": ">", "blocked": "!", "again": "~", "left-out": "-"}
-_WORDS = {
-    "here": "here",
-    "blocked": "here, blocked",
-    "again": "to be done again",
-    "left-out": "left out: the cycle began later",
-    "aside": "where a gate that fails leads to",
-}
-
-
-def route_rows(route: Mapping[str, Any], recoveries: int | None) -> list[str]:
-    """Return the route as rows.
-
-    :param recoveries: the number of recoveries that a cycle may use; None if the workflow has no recovery.
-    """
-    width = max(len(row["phase"]) for row in route["phases"])
-    rows = []
-    for row in route["phases"]:
-        notes = [_WORDS.get(row["mark"], ""), f"{row['entered']} times" if row["entered"] > 1 else ""]
-        rows.append(
-            f"  [{_SIGNS.get(row['mark'], ' ')}] {row['phase']:{width}}  {', '.join(filter(None, notes))}".rstrip()
-        )
-    return rows if recoveries is None else [*rows, f"recoveries  {route['recoveries']} of {recoveries} used"]
 
 
 # --- a stuck pipeline: its failures, their cause and number, and the input that it needs from a person

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -36,6 +37,7 @@ from phase_gate.tasks.work import (
     Verification,
     Word,
 )
+from phase_gate.visible import cut
 
 #: The reviewer's confidence as a number.
 SURE = {"HIGH": 1.0, "MEDIUM": 0.5, "LOW": 0.0}
@@ -120,6 +122,7 @@ def _report(step: Step, result: ExecutorResult, *, by: str, attachment: str | No
         by=by,
         tree=step.tree.digest,
         kept=step.session.store.keep("evidence", document),
+        flags=list(_doubts(result, step.current.spec.verify)),
         attachment=attachment,
     )
     if result.status == "failure":
@@ -129,6 +132,30 @@ def _report(step: Step, result: ExecutorResult, *, by: str, attachment: str | No
     elif not result.done_criteria_met:
         error = "the executor reports success, but also that the done-criteria are not met"
         step.fail(FailureType.EXECUTION_FAILURE, error)
+
+
+def _doubts(result: ExecutorResult, command: str) -> Iterator[str]:
+    """Yield the doubts about a report of success: another command than the task's, or an exit code other than 0."""
+    claimed = result.verification
+    if result.status != "success" or claimed is None:
+        return
+    if not is_same_command(claimed.command, command):
+        yield f"the executor ran another command than the task's: `{cut(' '.join(claimed.command.split()))}`"
+    if claimed.exit_code != 0:
+        yield f"the executor reports success, but claims exit code {claimed.exit_code}"
+
+
+def is_same_command(claimed: str, command: str) -> bool:
+    """Return whether two texts are the same command. Spaces, needless quotes, a prompt and code marks do not count."""
+    return _words(claimed) == _words(command)
+
+
+def _words(text: str) -> list[str]:
+    text = text.replace("\\\n", " ").strip().strip("`").strip().removeprefix("$ ")
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
 
 
 # --- step 3: the reviewer's verdict, which is refused if it is not about the current evidence
@@ -197,10 +224,11 @@ def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: s
     if overdue:
         step.fail(FailureType.TIMEOUT, overdue, lines=verdict.findings[:5])
         return ABSENT
-    flags: tuple[str, ...] = ()
+    flags = [] if verdict.confidence == "HIGH" else [f"confidence is {verdict.confidence}"]
+    flags += [f"concern: {concern}" for concern in verdict.concerns]
     if verdict.is_approved:
         waived = waived_files(step.change.state, changes, at=step.change.at)
-        flags = tuple(f"waived: {path} changed, but the task does not list it" for path in waived)
+        flags += [f"waived: {path} changed, but the task does not list it" for path in waived]
         flags += changes.weak_because
     check = step.current.check
     assert check is not None, "what is reviewed was verified"
@@ -210,7 +238,7 @@ def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: s
         confidence=SURE[verdict.confidence],
         about={"tree": step.tree.digest, "check": check.id},
         said=verdict_to_json(verdict),
-        flags=flags,
+        flags=tuple(flags),
     )
     step.record("reviewed", word=to_json(word), attachment=attachment)
     if verdict.is_approved:

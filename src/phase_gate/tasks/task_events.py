@@ -133,7 +133,8 @@ def _attempt_began(verification: Verification, event: Event) -> Verification:
 
 def _executor_reported(verification: Verification, event: Event) -> Verification:
     data, verification = event.data, _noted(verification, event)
-    report = Report(result=data["result"], by=data["by"], at=event.at, tree=data["tree"], kept=data["kept"])
+    given = {name: data[name] for name in ("result", "by", "tree", "kept")}
+    report = Report(**given, at=event.at, flags=tuple(data.get("flags", ())))
     if report.result["status"] == "success" and report.result["done_criteria_met"]:
         return move(verification, Status.VERIFYING, report=report)
     if report.result["status"] == "blocked":

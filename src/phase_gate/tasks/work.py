@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.state_extensions import WORK
-from phase_gate.identities import name_key
 from phase_gate.values import Value, field
-from phase_gate.visible import cut
 from phase_gate.workflow.settings import MAX_TIMEOUTS
 
 if TYPE_CHECKING:
@@ -44,34 +42,8 @@ class Word(Value):
     at: str = ""
     #: The complete hand-in of a verdict, with its other fields.
     said: Mapping[str, Any] = field(default_factory=dict)
-    #: Other reasons than the verdict itself why the pass was weak when it was given.
+    #: Why a pass with it is weak.
     flags: tuple[str, ...] = ()
-
-
-#: The weight of a vote, multiplied by the reviewer's confidence.
-WEIGHTS: Mapping[Choice, float] = {"approve": 1.0, "conditional": 0.5, "reject": 0.0}
-
-
-class Tally(Value):
-    """The result of the votes on the current version."""
-
-    #: None without a vote, which is different from 0.
-    score: float | None
-    counted: tuple[Word, ...] = ()
-    #: Votes on another version: they do not count.
-    outdated: tuple[Word, ...] = ()
-
-
-def count_votes(votes: Iterable[Word], on: Mapping[str, str]) -> Tally:
-    """Return the result of the votes.
-
-    :param on: current digests of the artifacts to agree on. No vote counts if one of them is empty.
-    """
-    last = {name_key(vote.by): vote for vote in votes}.values()
-    counted = tuple(vote for vote in last if dict(vote.about) == dict(on) and all(on.values()))
-    outdated = tuple(vote for vote in last if vote not in counted)
-    score = sum(WEIGHTS[vote.answer] * vote.confidence for vote in counted) / len(counted) if counted else None
-    return Tally(score=None if score is None else round(score, 6), counted=counted, outdated=outdated)
 
 
 class FailureType(StrEnum):
@@ -236,6 +208,8 @@ class Report(Value):
     at: str
     tree: str
     kept: str
+    #: Why a pass with it is weak: its claim about the verify command does not fit the task.
+    flags: tuple[str, ...] = ()
 
 
 class Check(Value):
@@ -363,14 +337,8 @@ class Verification(Work):
     @property
     def weak_because(self) -> tuple[str, ...]:
         """Why a pass is weak; empty for a strong one."""
-        said = [] if self.report is None else list(doubts(self.report.result, self.spec.verify))
-        if self.review is not None:
-            confidence = self.review.said["confidence"]
-            said += [] if confidence == "HIGH" else [f"confidence is {confidence}"]
-            said += [f"concern: {concern}" for concern in self.review.said.get("concerns", ())]
-            said += self.review.flags
-        failed = [f"the {role} ended with {code}" for role, code in self.codes.items() if code]
-        return (*said, *failed, *(() if self.check is None else self.check.flags))
+        said = [flag for each in (self.report, self.review, self.check) if each is not None for flag in each.flags]
+        return (*said, *(f"the {role} ended with {code}" for role, code in self.codes.items() if code))
 
     @property
     def is_weak(self) -> bool:
@@ -475,38 +443,3 @@ def pipeline_of(state: State) -> Pipeline:
             remedy="begin one: workflow: pipeline in the settings, then phase-gate advance",
         )
     return pipeline
-
-
-# --- the executor's claim about the verify command: a claim that does not fit the task makes a pass weak
-
-
-def doubts(result: Mapping[str, Any], command: str) -> tuple[str, ...]:
-    """Return the doubts about a report of success: another command, or an exit code other than 0.
-
-    :param command: the task's verify command.
-    """
-    claimed = result.get("verification")
-    if result.get("status") != "success" or not claimed:
-        return ()
-    found = []
-    if not is_same_command(claimed["command"], command):
-        shown = " ".join(claimed["command"].split())
-        found.append(f"the executor ran another command than the task's: `{cut(shown)}`")
-    if claimed["exit_code"] != 0:
-        found.append(f"the executor reports success, but claims exit code {claimed['exit_code']}")
-    return tuple(found)
-
-
-def is_same_command(claimed: str, command: str) -> bool:
-    """Return whether two texts are the same command. Spaces, needless quotes, a prompt and code marks do not count."""
-    return _words(claimed) == _words(command)
-
-
-def _words(text: str) -> list[str]:
-    import shlex  # imported here, because a replay of the ledger does not need it
-
-    text = text.replace("\\\n", " ").strip().strip("`").strip().removeprefix("$ ")
-    try:
-        return shlex.split(text)
-    except ValueError:
-        return text.split()
