@@ -70,7 +70,8 @@ def find_project(config: pytest.Config) -> Project:
 
 def _look_for_project(config: pytest.Config) -> Project:
     # Before conftests are loaded, only a part of the command line is parsed; it includes these two.
-    options = config.option if hasattr(config.option, "phase_task") else config.known_args_namespace
+    known = config.known_args_namespace
+    options = known if hasattr(known, "phase_task") else config.option
     return Project.find(
         config.invocation_params.dir,
         environment=dict(os.environ),
