@@ -46,7 +46,7 @@ DUAL_GATE:
 EXIT_SIGNAL: true
 ---END_PRP_PHASE_STATUS---
 """
-ALL = {"exit": EXIT, "ralph": RALPH, "doyaken": DOYAKEN, "prp": PRP}
+ALL = {"EXIT_STATUS": EXIT, "RALPH_STATUS": RALPH, "DOYAKEN_STATUS": DOYAKEN, "PRP_PHASE_STATUS": PRP}
 
 
 def read(*texts: str) -> StatusBlocks:
@@ -219,7 +219,7 @@ def test_no_remaining_work(words: str) -> None:
 def test_a_block_without_an_end_is_none(text: str) -> None:
     said = read(text)
     assert (said.explicit, said.blocks) == (None, ())
-    assert any("has no end, so it does not count as a block" in note for note in said.notes)
+    assert "(line 1) does not count: it is not whole" in said.uncounted[0]
 
 
 def test_a_later_block_that_is_not_filled_in_counts() -> None:
@@ -280,4 +280,4 @@ def test_any_text_is_read(rows: list[str]) -> None:
 
 def test_the_override_may_have_a_remark() -> None:
     said = read("EXIT_STATUS: COMPLETE\nEXIT_CONFIDENCE: HIGH\nEXIT_OVERRIDE: true  # bypass the threshold\n")
-    assert (said.explicit, said.value("exit", "EXIT_OVERRIDE")) == (True, "true")
+    assert (said.explicit, said.value("EXIT_STATUS", "EXIT_OVERRIDE")) == (True, "true")

@@ -123,7 +123,7 @@ def test_files_that_nobody_has_tested(green: Desk) -> None:
         pytest.param(SURE.replace("none", "the docs"), False, "but work remains: 'the docs'", id="remaining-work"),
         pytest.param("I looked at the code.", None, "nothing claims completion", id="nothing"),
         pytest.param("", None, "nothing claims completion", id="empty"),
-        pytest.param(f"```\n{SURE}```\n", None, "EXIT_STATUS (line 4) does not count: it is in", id="fenced"),
+        pytest.param(f"```\n{SURE}```\n", None, "EXIT_STATUS (line 4) does not count: it is not", id="fenced"),
         pytest.param("EXIT_STATUS: {COMPLETE|CONTINUE}\n", None, "is not one of COMPLETE, CONTINUE", id="template"),
         pytest.param(f"Ready for review.\n{PRP.replace('GREEN', 'RED')}", True, "is for phase RED", id="old-block"),
     ],

@@ -128,28 +128,18 @@ _USER = frozenset({"user", "user.message", "user_message"})
 _TEXTS = frozenset({"", "text", "output_text"})
 
 
-class Transcript(Value):
-    texts: tuple[str, ...]
-    #: The number of lines that are not JSON objects.
-    unread: int = 0
-
-
-def read_transcript(text: str) -> Transcript:
+def read_transcript(text: str) -> tuple[str, ...]:
     """Return the assistant's texts since the last prompt, in order. Raises UsageError for another kind of file."""
     texts: list[str] = []
-    unread = known = 0
-    was_piece = False
+    is_known = was_piece = False
     for line in text.split("\n"):
-        if not line.strip():
-            continue
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
             row = None
         if not isinstance(row, dict):
-            unread += 1
             continue
-        known += 1
+        is_known = True
         if row.get("isSidechain") or row.get("isMeta"):
             continue  # a subagent, or a message of the client itself
         is_piece = row.get("delta") is True
@@ -165,9 +155,9 @@ def read_transcript(text: str) -> Transcript:
                 # Some clients write a message twice, as an item and as an event.
                 texts += [each for each in said if texts[-1:] != [each]]
         was_piece = is_piece
-    if not known:
+    if not is_known:
         raise UsageError("it has no line of JSON", remedy="omit --transcript for plain text")
-    return Transcript(texts=tuple(texts), unread=unread)
+    return tuple(texts)
 
 
 def _holder(row: Mapping[str, Any]) -> Mapping[str, Any]:

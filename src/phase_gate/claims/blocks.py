@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from phase_gate.claims.agent_output import ClaimText
 from phase_gate.values import Value
 from phase_gate.visible import cut
 
-BlockKind = Literal["prp", "ralph", "exit", "doyaken"]
+BlockKind = Literal["PRP_PHASE_STATUS", "RALPH_STATUS", "EXIT_STATUS", "DOYAKEN_STATUS"]
 
 #: The allowed values of a field: one of several words, or any value of one of these kinds.
 _TEXT, _NUMBER, _NUMBER_OR_NULL = "text", "number", "number or null"
@@ -25,7 +25,6 @@ _BOOLEAN = ("true", "false")
 class Form(Value):
     """The fields of a kind of block, and their meaning."""
 
-    name: str
     fields: Mapping[str, _Allowed]
     #: Fields without which a block does not count.
     required: tuple[str, ...]
@@ -41,8 +40,7 @@ class Form(Value):
 DUAL_GATE = ("GATE_1", "GATE_2", "CAN_EXIT")
 
 FORMS: Mapping[BlockKind, Form] = {
-    "prp": Form(
-        name="PRP_PHASE_STATUS",
+    "PRP_PHASE_STATUS": Form(
         fields={
             **dict.fromkeys(("ITERATION", "TESTS_TOTAL", "TESTS_PASSING", "TESTS_FAILING"), _NUMBER_OR_NULL),
             **dict.fromkeys((*DUAL_GATE, "EXIT_SIGNAL"), _BOOLEAN),
@@ -52,8 +50,7 @@ FORMS: Mapping[BlockKind, Form] = {
         done="true",
         against_done=("CAN_EXIT: false", "GATE_1: false"),
     ),
-    "ralph": Form(
-        name="RALPH_STATUS",
+    "RALPH_STATUS": Form(
         fields={
             "STATUS": ("IN_PROGRESS", "COMPLETE", "BLOCKED"),
             "TASKS_COMPLETED_THIS_LOOP": _NUMBER,
@@ -69,8 +66,7 @@ FORMS: Mapping[BlockKind, Form] = {
         against_done=("STATUS: IN_PROGRESS", "STATUS: BLOCKED", "TESTS_STATUS: FAILING"),
         against_not_done=("STATUS: COMPLETE",),
     ),
-    "exit": Form(
-        name="EXIT_STATUS",
+    "EXIT_STATUS": Form(
         fields={
             "EXIT_STATUS": ("COMPLETE", "CONTINUE"),
             "EXIT_REASON": _TEXT,
@@ -82,8 +78,7 @@ FORMS: Mapping[BlockKind, Form] = {
         answer="EXIT_STATUS",
         done="COMPLETE",
     ),
-    "doyaken": Form(
-        name="DOYAKEN_STATUS",
+    "DOYAKEN_STATUS": Form(
         fields={
             "PHASE_COMPLETE": _BOOLEAN,
             "FILES_MODIFIED": _NUMBER,
@@ -114,8 +109,12 @@ def _what_is_wrong(allowed: _Allowed, value: str) -> str:
 # --- blocks
 
 
+#: The characters of a value, and the fields of a block, that are kept.
+_KEPT, _KEPT_FIELDS = 500, 40
+
+
 class Block(Value):
-    """A complete block."""
+    """A complete block, as it is recorded."""
 
     kind: BlockKind
     #: The number of its first line, starting with 1.
@@ -123,10 +122,6 @@ class Block(Value):
     fields: Mapping[str, str]
     #: Why the block does not count; empty if it does.
     problems: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        return FORMS[self.kind].name
 
     @property
     def says_done(self) -> bool | None:
@@ -151,7 +146,7 @@ class Block(Value):
         if self.problems:
             return
         form = FORMS[self.kind]
-        answer = f"{self.name} has {form.answer}: {self.fields[form.answer]}"
+        answer = f"{self.kind} has {form.answer}: {self.fields[form.answer]}"
         rows = {f"{name}: {value}" for name, value in self.fields.items()}
         against = form.against_done if self.says_done else form.against_not_done
         yield from (f"{answer}, and {row}" for row in against if row in rows)
@@ -174,12 +169,6 @@ class StatusBlocks(Value):
     contradictions: tuple[str, ...] = ()
     #: If no block counts: lines that look like one.
     uncounted: tuple[str, ...] = ()
-    #: Remarks about parsing the text.
-    notes: tuple[str, ...] = ()
-
-    @property
-    def reason(self) -> str:
-        return next((block.reason for block in self.blocks if block.reason), "")
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -196,17 +185,14 @@ class StatusBlocks(Value):
 
 #: Replaces a line that does not count. No block contains it.
 _SHOWN = "\0"
-_BEGIN = r"---(?:PRP_PHASE|RALPH)_STATUS---$"
-_UNCLOSED = re.compile(rf"{_BEGIN}|DOYAKEN_STATUS:$")
-_EXIT_ROW = rf"(?:{'|'.join(FORMS['exit'].fields)}):(?:[ \t].*)?\n"
+_EXIT_ROW = rf"(?:{'|'.join(FORMS['EXIT_STATUS'].fields)}):(?:[ \t].*)?\n"
 _BLOCK = re.compile(
-    rf"^---(?P<name>PRP_PHASE|RALPH)_STATUS---\n(?P<delimited>(?:(?!{_BEGIN})[^\0\n]*\n)*?)---END_(?P=name)_STATUS---$"
-    r"|^DOYAKEN_STATUS:\n(?P<doyaken>(?:[ \t]+[^\s\0].*\n)+)"
-    rf"|^(?P<exit>(?:{_EXIT_ROW})+)"
-    rf"|^(?P<unclosed>{_UNCLOSED.pattern})",
+    r"^---(?P<name>(?:PRP_PHASE|RALPH)_STATUS)---\n"
+    r"(?P<delimited>(?:(?!---(?:PRP_PHASE|RALPH)_STATUS---$)[^\0\n]*\n)*?)---END_(?P=name)---$"
+    r"|^DOYAKEN_STATUS:\n(?P<indented>(?:[ \t]+[^\s\0].*\n)+)"
+    rf"|^(?P<plain>(?:{_EXIT_ROW})+)",
     re.MULTILINE,
 )
-_KINDS: Mapping[str, BlockKind] = {"PRP_PHASE": "prp", "RALPH": "ralph", "doyaken": "doyaken", "exit": "exit"}
 _KEY = re.compile(r"(?P<key>[A-Z][A-Z0-9_]{0,60}):(?:[ \t]+(?P<value>.*))?")
 #: The maximum number of reported blocks that do not count.
 _TOLD = 3
@@ -217,17 +203,13 @@ def read_blocks(text: ClaimText) -> StatusBlocks:
     lines = zip(text.lines, text.quoted, strict=True)
     own = "\n".join(_SHOWN if is_quoted else line.rstrip(" \t") for line, is_quoted in lines) + "\n"
     last: dict[BlockKind, tuple[int, list[str]]] = {}
-    notes: dict[str, None] = {}
     line, place = 1, 0
     for found in _BLOCK.finditer(own):
         line, place = line + own.count("\n", place, found.start()), found.start()
-        if found["unclosed"]:
-            notes[f"{found['unclosed']} has no end, so it does not count as a block"] = None
-            continue
-        kind = _KINDS[found["name"] or ("doyaken" if found["doyaken"] else "exit")]
-        rows = (found["delimited"] or found["doyaken"] or found["exit"] or "").splitlines()
+        kind: Any = found["name"] or ("DOYAKEN_STATUS" if found["indented"] else "EXIT_STATUS")
+        rows = (found["delimited"] or found["indented"] or found["plain"] or "").splitlines()
         number = line
-        if kind == "exit":
+        if kind == "EXIT_STATUS":
             answers = [place for place, row in enumerate(rows) if row.startswith("EXIT_STATUS:")]
             if not answers:
                 # REMAINING_WORK may be further down, after other text.
@@ -240,16 +222,15 @@ def read_blocks(text: ClaimText) -> StatusBlocks:
         last.pop(kind, None)
         last[kind] = (number, rows)
     blocks = tuple(_make(kind, line, rows) for kind, (line, rows) in last.items())
-    uncounted = () if blocks else tuple(_find_uncounted(text))[:_TOLD]
-    return _combine(blocks, uncounted, tuple(notes))
+    return _combine(blocks, () if blocks else tuple(_find_uncounted(text))[:_TOLD])
 
 
 def _make(kind: BlockKind, line: int, rows: list[str]) -> Block:
     """Return the block with its problems."""
-    form, is_open = FORMS[kind], kind == "prp"
+    form, is_open = FORMS[kind], kind == "PRP_PHASE_STATUS"
     fields: dict[str, str] = {}
     problems: list[str] = []
-    for row in rows:
+    for row in rows[:_KEPT_FIELDS]:
         # EXIT_OVERRIDE may have a comment after its value.
         text = (row.partition(" #")[0] if row.startswith("EXIT_OVERRIDE:") else row).strip(" \t")
         if is_open and (not text or text == "DUAL_GATE:" or text.startswith("#")):
@@ -261,7 +242,7 @@ def _make(kind: BlockKind, line: int, rows: list[str]) -> Block:
         elif key in fields:
             problems.append(f"{key} occurs twice")
         else:
-            fields[key] = value = (found["value"] or "").strip(" \t")
+            fields[key] = value = (found["value"] or "").strip(" \t")[:_KEPT]
             if wrong := _what_is_wrong(form.fields.get(key, _TEXT), value):
                 problems.append(f"{key}: {cut(value)!r} {wrong}" if value else f"{key} {wrong}")
     missing = [key for key in form.required if key not in fields]
@@ -272,14 +253,13 @@ def _make(kind: BlockKind, line: int, rows: list[str]) -> Block:
     return Block(kind=kind, line=line, fields=fields, problems=tuple(problems[:5]))
 
 
-def _combine(blocks: tuple[Block, ...], uncounted: tuple[str, ...], notes: tuple[str, ...]) -> StatusBlocks:
-    problems = tuple(f"{block.name} (line {block.line}): {text}" for block in blocks for text in block.problems)
+def _combine(blocks: tuple[Block, ...], uncounted: tuple[str, ...]) -> StatusBlocks:
+    problems = tuple(f"{block.kind} (line {block.line}): {text}" for block in blocks for text in block.problems)
     contradictions = [text for block in blocks for text in block.contradictions]
-    done = [block.name for block in blocks if block.says_done is True]
-    not_done = [block.name for block in blocks if block.says_done is False]
+    done = [block.kind for block in blocks if block.says_done is True]
+    not_done = [block.kind for block in blocks if block.says_done is False]
     if done and not_done:
         contradictions.append(f"{' and '.join(done)} report done, {' and '.join(not_done)} not done")
-    remaining = next((block.remaining for block in blocks if block.remaining), "")
     explicit: bool | None = None
     if not_done or contradictions:
         explicit = False
@@ -289,15 +269,11 @@ def _combine(blocks: tuple[Block, ...], uncounted: tuple[str, ...], notes: tuple
         blocks=blocks,
         explicit=explicit,
         claims_done=bool(done),
-        remaining=remaining,
+        remaining=next((block.remaining for block in blocks if block.remaining), ""),
         problems=problems,
         contradictions=tuple(contradictions),
         uncounted=uncounted,
-        notes=notes,
     )
-
-
-# --- blocks that do not count because of their format or place
 
 
 #: Matches the beginning of a block in any format.
@@ -308,14 +284,10 @@ _LIKE = re.compile(
 )
 
 
-_NOT_PLAIN = "is not written plainly, in capitals, at the left margin"
-
-
 def _find_uncounted(text: ClaimText) -> Iterator[str]:
-    for number, (line, is_quoted) in enumerate(zip(text.lines, text.quoted, strict=True), start=1):
+    """Yield the beginnings of blocks that are incomplete, quoted or not plain."""
+    for number, line in enumerate(text.lines, start=1):
         found = _LIKE.match(line) if "_" in line else None
-        # A block without an end is already reported.
-        if found is not None and (is_quoted or not _UNCLOSED.fullmatch(line.rstrip(" \t"))):
+        if found is not None:
             name = (found["name"] or found["delimited"]).upper()
-            why = "is in a fence, a quote or an example" if is_quoted else _NOT_PLAIN
-            yield f"{name} (line {number}) does not count: it {why}"
+            yield f"{name} (line {number}) does not count: it is not whole, at the left margin and outside of fences"

@@ -55,7 +55,7 @@ _KEYWORDS = "keywords"
 
 def score_confidence(said: StatusBlocks, prose: str, measures: Measures, rules: ConfidenceRules) -> tuple[Part, ...]:
     """Return the items of the score: 30 block, 20 complete, 15 files, 20 task file, 10 keywords, 5 tests."""
-    filled = ", ".join(block.name for block in said.blocks if not block.problems)
+    filled = ", ".join(block.kind for block in said.blocks if not block.problems)
     answer = {True: "it reports done", False: "it reports not done", None: "no block reports done"}[said.explicit]
     word = next((each for each in rules.keywords if find_phrase(each, prose) is not None), None)
     words = "no keyword is used affirmatively" if word is None else repr(word)
@@ -202,21 +202,24 @@ def plan_is_ticked(text: str) -> Known:
 def compare(said: StatusBlocks, metrics: Metrics, measures: Measures) -> list[str]:
     """Return a line for each claimed value that differs from the measured one."""
     numbers: list[tuple[BlockKind, str, MetricValue]] = [
-        *(("prp", name.upper(), metrics.get(name)) for name in ("tests_total", "tests_passing", "tests_failing")),
-        ("ralph", "FILES_MODIFIED", measures.files_changed),
-        ("doyaken", "FILES_MODIFIED", measures.files_changed),
+        *(
+            ("PRP_PHASE_STATUS", name.upper(), metrics.get(name))
+            for name in ("tests_total", "tests_passing", "tests_failing")
+        ),
+        ("RALPH_STATUS", "FILES_MODIFIED", measures.files_changed),
+        ("DOYAKEN_STATUS", "FILES_MODIFIED", measures.files_changed),
     ]
     answers: tuple[tuple[BlockKind, str, str], ...] = (
-        ("ralph", "TESTS_STATUS", "PASSING"),
-        ("doyaken", "TESTS_STATUS", "pass"),
-        ("prp", "GATE_1", "true"),
+        ("RALPH_STATUS", "TESTS_STATUS", "PASSING"),
+        ("DOYAKEN_STATUS", "TESTS_STATUS", "pass"),
+        ("PRP_PHASE_STATUS", "GATE_1", "true"),
     )
     rows = []
     for kind, key, measured in numbers:
         claimed = said.value(kind, key)
         if claimed not in ("", "null") and measured is not None and int(claimed) != measured:
             rows.append(f"{key}: {int(claimed)} was claimed, {measured} was measured")
-    rows += _compare_detail(said.value("prp", "GATE_1_DETAIL"), metrics)
+    rows += _compare_detail(said.value("PRP_PHASE_STATUS", "GATE_1_DETAIL"), metrics)
     for kind, key, good in answers:
         if said.value(kind, key) == good and measures.tests.met is not True:
             word = "is not known" if measures.tests.met is None else "is not so"

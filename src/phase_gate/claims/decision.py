@@ -28,7 +28,7 @@ from phase_gate.claims.confidence import (
 from phase_gate.codec import spell_out
 from phase_gate.gate.breaker import Breaker, at_time, observe_blocked_claim, observe_passed_claim
 from phase_gate.gate.state import Claims, Event, State
-from phase_gate.values import Value, field
+from phase_gate.values import Value, field, replace
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import Metrics
 from phase_gate.workflow.model import Limits
@@ -98,14 +98,6 @@ class ClaimContext(Value):
     at: str = ""
 
 
-class SaidBlock(Value):
-    """A block in the form in which it is recorded."""
-
-    kind: str
-    line: int
-    fields: Mapping[str, str]
-
-
 class Override(Value):
     requested: bool
     honoured: bool
@@ -114,9 +106,9 @@ class Override(Value):
 class Decision(Value):
     """The decision about one claim with all its details, as recorded and printed."""
 
-    decision: Outcome
-    gate: Literal["passed", "blocked"]
-    reason: str
+    decision: Outcome = Outcome.CONTINUE
+    gate: Literal["passed", "blocked"] = "blocked"
+    reason: str = ""
     #: The answer of the blocks; None if no block counts.
     explicit: bool | None
     #: Whether the text claims completion, with a block or in prose.
@@ -131,7 +123,7 @@ class Decision(Value):
     confidence_needed: int
     #: Whether the claim is done in the form that the project requires, and nothing contradicts it.
     claimed_done: bool
-    met_both: bool
+    met_both: bool = False
     #: Requirements that settings or a person relaxed. Each verdict on this claim shows them.
     leniency: tuple[str, ...]
     confidence_parts: tuple[Part, ...]
@@ -143,13 +135,21 @@ class Decision(Value):
     notes: tuple[str, ...]
     remaining_work: str
     override: Override
-    blocks: tuple[SaidBlock, ...]
-    claims_low: int
+    blocks: tuple[Block, ...]
+    claims_low: int = 0
     claims_done: int
 
     @property
     def passed(self) -> bool:
         return self.decision is Outcome.COMPLETE
+
+    @property
+    def has_enough(self) -> bool:
+        return self.indicators >= self.threshold
+
+    @property
+    def signs(self) -> str:
+        return _describe_signs(self.indicators, self.threshold)
 
     @property
     def exit_code(self) -> int:
@@ -174,6 +174,40 @@ def decide(
 
     :param prose: the agent's own words, one sentence per line.
     """
+    decision = _weigh(said, prose, context, gate, rules, threshold)
+    breaker = at_time(context.breaker, context.at)
+    low = context.counted.low
+    if context.interrupted:
+        outcome, reason = Outcome.INTERRUPTED, context.interrupted
+    elif breaker.is_open:
+        outcome, reason = Outcome.HALTED, f"the circuit is open since {breaker.opened_at}: {breaker.reason}"
+    elif decision.claimed_done and decision.has_enough and decision.confidence >= decision.confidence_needed:
+        outcome, low, breaker = Outcome.COMPLETE, 0, observe_passed_claim(breaker)
+        by = "it reports done" if said.explicit else "it claims completion in prose"
+        reason = "; ".join((f"{by}, {decision.signs}, confidence {decision.confidence}", *decision.leniency))
+    else:
+        outcome, reason = Outcome.CONTINUE, _refuse(said, decision)
+        is_low = decision.is_claim and decision.confidence < rules.low
+        if is_low:
+            low = _count_once(low, context.counted.low_in, context.iteration)
+        if decision.is_claim and (not breaker.exit_blocked or context.counted.blocked_in != context.iteration):
+            breaker = observe_blocked_claim(breaker, context.limits, at=context.at)
+        if breaker.is_open:
+            outcome, reason = Outcome.HALTED, f"the circuit opens: {breaker.reason}; {reason}"
+        elif is_low and low >= rules.repeated:
+            outcome = Outcome.ASK
+            many = f"{count(low, 'iteration')} with a claim under {rules.low} points"
+            reason = f"{many}: a person has to look; {reason}"
+    passed = outcome is Outcome.COMPLETE
+    gate_answer: Literal["passed", "blocked"] = "passed" if passed else "blocked"
+    decision = replace(decision, decision=outcome, gate=gate_answer, reason=reason, met_both=passed, claims_low=low)
+    return decision, breaker
+
+
+def _weigh(
+    said: StatusBlocks, prose: str, context: ClaimContext, gate: ExitGate, rules: ConfidenceRules, threshold: Threshold
+) -> Decision:
+    """Return what the claim has and what it needs, without the decision."""
     words = find_patterns(DEFAULT_PATTERNS if gate.patterns is None else gate.patterns, prose)
     vetoes = tuple(_find_vetoes(said, context))
     done_in_a_row = _count_done(said, context, vetoes)
@@ -183,62 +217,27 @@ def decide(
     score = sum(part.points for part in parts)
     # Prose alone is also a claim, unless a block reports not done. After three weak claims, a person is asked.
     is_claim = said.claims_done or (said.explicit is None and (count_present(words) > 0 or has_keyword(parts)))
-    requested = said.value("exit", "EXIT_OVERRIDE") == "true"
-    sure = said.value("exit", "EXIT_CONFIDENCE") == "HIGH"
-    honoured = requested and sure and gate.honour_override and said.explicit is True and not vetoes
-
-    warnings: list[str] = []
-    leniency: list[str] = [threshold.lowered] if threshold.lowered else []
-    if requested and not honoured:
-        warnings.append(_refuse_override(sure=sure, allowed=gate.honour_override, vetoes=vetoes))
-    if not gate.enabled and found < threshold.value:
-        leniency.append(f"exit_gate.enabled is off: {_describe_signs(found, threshold)} will do")
-        threshold = Threshold(value=0, source="exit_gate.enabled")
-    points = needed(parts, rules.threshold) if rules.enabled else 0
+    override = _read_override(said, gate, vetoes)
     # Confidence is not required if Gate 1 uses only other claim metrics.
-    is_asked = not context.asked or not context.asked.isdisjoint(_ASK_CONFIDENCE)
-    if honoured and (found < threshold.value or (is_asked and score < points)):
-        leniency.append(f"EXIT_OVERRIDE is honoured, with {_describe_signs(found, threshold)}")
+    is_asked = rules.enabled and not (context.asked and context.asked.isdisjoint(_ASK_CONFIDENCE))
+    points = needed(parts, rules.threshold) if is_asked else 0
+
+    leniency: list[str] = [threshold.lowered] if threshold.lowered else []
+    if not gate.enabled and found < threshold.value:
+        leniency.append(f"exit_gate.enabled is off: {_describe_signs(found, threshold.value)} will do")
+        threshold = Threshold(value=0, source="exit_gate.enabled")
+    if override.honoured and (found < threshold.value or score < points):
+        leniency.append(f"EXIT_OVERRIDE is honoured, with {_describe_signs(found, threshold.value)}")
         threshold, points = Threshold(value=0, source="EXIT_OVERRIDE"), 0
     agreed = said.explicit is True
     if said.explicit is None and is_claim and not gate.require_explicit_signal:
         # A claim without a block can't reach the threshold, so a project that needs no block needs no confidence.
         leniency.append("exit_gate.require_explicit_signal is off: no block reports done")
         agreed, points = True, 0
-    enough = found >= threshold.value
-    signs = _describe_signs(found, threshold)
+    warnings = [_refuse_override(said, gate, vetoes)] if override.requested and not override.honoured else []
     if is_claim and not vetoes:
-        warnings += _warn(said, signs, enough=enough, agreed=agreed)
-    claimed_done = is_claim and agreed and not vetoes
-
-    breaker = at_time(context.breaker, context.at)
-    low = context.counted.low
-    if context.interrupted:
-        outcome, reason = Outcome.INTERRUPTED, context.interrupted
-    elif breaker.is_open:
-        outcome, reason = Outcome.HALTED, f"the circuit is open since {breaker.opened_at}: {breaker.reason}"
-    elif claimed_done and enough and (score >= points or not is_asked):
-        outcome, low, breaker = Outcome.COMPLETE, 0, observe_passed_claim(breaker)
-        by = "it reports done" if said.explicit else "it claims completion in prose"
-        reason = "; ".join((f"{by}, {signs}, confidence {score}", *leniency))
-    else:
-        outcome, reason = Outcome.CONTINUE, _refuse(said, is_claim, vetoes, warnings, parts, points)
-        is_low = is_claim and score < rules.low
-        if is_low:
-            low = _count_once(low, context.counted.low_in, context.iteration)
-        if is_claim and (not breaker.exit_blocked or context.counted.blocked_in != context.iteration):
-            breaker = observe_blocked_claim(breaker, context.limits, at=context.at)
-        if breaker.is_open:
-            outcome, reason = Outcome.HALTED, f"the circuit opens: {breaker.reason}; {reason}"
-        elif is_low and low >= rules.repeated:
-            outcome = Outcome.ASK
-            many = f"{count(low, 'iteration')} with a claim under {rules.low} points"
-            reason = f"{many}: a person has to look; {reason}"
-    passed = outcome is Outcome.COMPLETE
-    decision = Decision(
-        decision=outcome,
-        gate="passed" if passed else "blocked",
-        reason=reason,
+        warnings += _warn(said, found, threshold.value, agreed=agreed)
+    return Decision(
         explicit=said.explicit,
         is_claim=is_claim,
         indicators=found,
@@ -247,31 +246,19 @@ def decide(
         indicator_rows=indicators,
         confidence=score,
         confidence_needed=points,
-        claimed_done=claimed_done,
-        met_both=passed,
+        claimed_done=is_claim and agreed and not vetoes,
         leniency=tuple(leniency),
         confidence_parts=parts,
         vetoes=vetoes,
         contradictions=tuple(compare(said, context.metrics, context.measures)),
         warnings=tuple(warnings),
         problems=said.problems,
-        notes=(*said.uncounted, *said.notes),
-        remaining_work=said.remaining[:_KEPT],
-        override=Override(requested=requested, honoured=honoured),
-        blocks=tuple(map(_keep, said.blocks)),
-        claims_low=low,
+        notes=said.uncounted,
+        remaining_work=said.remaining,
+        override=override,
+        blocks=said.blocks,
         claims_done=done_in_a_row,
     )
-    return decision, breaker
-
-
-#: The recorded characters of a field, and the recorded fields of a block.
-_KEPT, _KEPT_FIELDS = 500, 40
-
-
-def _keep(block: Block) -> SaidBlock:
-    rows = list(block.fields.items())[:_KEPT_FIELDS]
-    return SaidBlock(kind=block.name, line=block.line, fields={key: value[:_KEPT] for key, value in rows})
 
 
 #: Metrics that require a confident claim if Gate 1 uses them.
@@ -311,7 +298,7 @@ def _find_vetoes(said: StatusBlocks, context: ClaimContext) -> list[str]:
         vetoes.append(said.problems[0])
     speaks_of = {"PHASE": context.phase, "ITERATION": str(context.iteration)}
     for key, here in speaks_of.items():
-        given = said.value("prp", key)
+        given = said.value("PRP_PHASE_STATUS", key)
         if given not in ("", "null") and given.upper() != here:
             vetoes.append(f"PRP_PHASE_STATUS is for {key.lower()} {given[:40]}, this is {key.lower()} {here}")
     if context.untested:
@@ -319,53 +306,56 @@ def _find_vetoes(said: StatusBlocks, context: ClaimContext) -> list[str]:
     return vetoes
 
 
-def _describe_signs(found: int, threshold: Threshold) -> str:
-    return f"{count(found, 'indicator')} ({threshold.value} needed)"
+def _describe_signs(found: int, needed: int) -> str:
+    return f"{count(found, 'indicator')} ({needed} needed)"
 
 
-def _warn(said: StatusBlocks, signs: str, *, enough: bool, agreed: bool) -> list[str]:
+def _warn(said: StatusBlocks, found: int, needed: int, *, agreed: bool) -> list[str]:
     """Return a warning if only one of the two conditions is met."""
-    if agreed and not enough:
+    signs = _describe_signs(found, needed)
+    if agreed and found < needed:
         return [f"it reports done, with {signs}"]
-    if enough and not agreed:
-        seen = said.uncounted[0] if said.uncounted and not said.blocks else "only prose does"
+    if found >= needed and not agreed:
+        seen = said.uncounted[0] if said.uncounted else "only prose does"
         return [f"{signs}, but no block reports done: {seen}"]
     return []
 
 
-def _refuse_override(*, sure: bool, allowed: bool, vetoes: tuple[str, ...]) -> str:
-    if not sure:
+def _read_override(said: StatusBlocks, gate: ExitGate, vetoes: tuple[str, ...]) -> Override:
+    requested = said.value("EXIT_STATUS", "EXIT_OVERRIDE") == "true"
+    is_allowed = gate.honour_override and said.explicit is True and not vetoes
+    return Override(requested=requested, honoured=requested and is_allowed and _is_sure(said))
+
+
+def _is_sure(said: StatusBlocks) -> bool:
+    return said.value("EXIT_STATUS", "EXIT_CONFIDENCE") == "HIGH"
+
+
+def _refuse_override(said: StatusBlocks, gate: ExitGate, vetoes: tuple[str, ...]) -> str:
+    if not _is_sure(said):
         return "EXIT_OVERRIDE needs EXIT_CONFIDENCE: HIGH"
-    if not allowed:
+    if not gate.honour_override:
         return "EXIT_OVERRIDE is recorded as a request; exit_gate.honour_override is off"
     return f"EXIT_OVERRIDE is not honoured against this: {vetoes[0]}" if vetoes else "EXIT_OVERRIDE needs a done"
 
 
-def _refuse(
-    said: StatusBlocks,
-    is_claim: bool,
-    vetoes: tuple[str, ...],
-    warnings: list[str],
-    parts: tuple[Part, ...],
-    points: int,
-) -> str:
-    if not is_claim:
+def _refuse(said: StatusBlocks, decision: Decision) -> str:
+    """Return why a claim does not pass."""
+    if not decision.is_claim:
         if said.explicit is False:
             left = f": {said.remaining[:80]}" if said.remaining else ""
             return f"the claim itself reports not done{left}"
-        if said.uncounted and not said.blocks:
-            return said.uncounted[0]
-        return said.problems[0] if said.problems else "nothing claims completion"
-    if vetoes:
-        return vetoes[0]
-    if warnings:
-        return warnings[-1]
+        return next(iter((*said.uncounted, *said.problems)), "nothing claims completion")
+    if decision.vetoes:
+        return decision.vetoes[0]
+    if decision.warnings:
+        return decision.warnings[-1]
     if not said.blocks:
         seen = f": {said.uncounted[0]}" if said.uncounted else ""
         return f"no status block, and prose alone is not enough{seen}"
-    most = measurable(parts)
+    most = measurable(decision.confidence_parts)
     of = "" if most == 100 else f" of the {most} points that can be measured"
-    return f"confidence {sum(part.points for part in parts)}{of}, below the {points} needed"
+    return f"confidence {decision.confidence}{of}, below the {decision.confidence_needed} needed"
 
 
 def claim_event(

@@ -35,12 +35,11 @@ def run(call: Call) -> Done:
         )
     task = call.task(project)
     task.require_begun()
-    texts, note = _read(call)
+    texts = _read(call)
     file = (call.start / call.arguments.file).resolve()
     claim = read_claim(texts, gate, kind=call.arguments.kind, file=file, by=call.by())
     claim = replace(
         claim,
-        said=replace(claim.said, notes=(*claim.said.notes, *note)),
         handed=call.handed(project.root, call.arguments.file),
         threshold=threshold,
         person=call.person(),
@@ -50,16 +49,12 @@ def run(call: Call) -> Done:
     return _answer(project, done, asked=call.arguments.as_signal)
 
 
-def _read(call: Call) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the messages, and notes about reading them."""
+def _read(call: Call) -> tuple[str, ...]:
+    """Return the agent's messages."""
     raw = _read_bytes(call)
     is_wide = raw[:2] in (b"\xff\xfe", b"\xfe\xff")
     text = raw.decode("utf-16" if is_wide else "utf-8", "replace")
-    if not call.arguments.transcript:
-        return (text,), ()
-    transcript = read_transcript(text)
-    note = (f"lines of the transcript that are no JSON: {transcript.unread}",) if transcript.unread else ()
-    return transcript.texts, note
+    return read_transcript(text) if call.arguments.transcript else (text,)
 
 
 def _read_bytes(call: Call) -> bytes:

@@ -139,9 +139,10 @@ def _signal(
     task: Task, claim: Claim, decision: Decision, *, show: Callable[[str], None], show_progress: Callable[[str], None]
 ) -> tuple[Evaluation | None, Task]:
     """Give the signal of the status block, if it counts. Return the verdict and the task."""
-    said, reason = claim.said, claim.said.reason.strip('"')[:500] or "claimed by a status block"
+    said = claim.said
+    reason = next(iter(said.reasons), "claimed by a status block")
     if said.explicit is False and not said.contradictions:
-        signal = Signal(answer="not-done", reason=said.remaining[:500] or reason, by=claim.by)
+        signal = Signal(answer="not-done", reason=said.remaining or reason, by=claim.by)
     elif decision.passed and said.explicit is True:
         signal = Signal(answer="done", reason=reason, by=claim.by)
     else:

@@ -385,7 +385,7 @@ def read_said(output: str) -> tuple[str, ...]:
     """Return an agent's own messages if it prints events, else its whole output."""
     if describe_event(output.lstrip().partition("\n")[0]) is None:
         return (output,)
-    return read_transcript(output).texts
+    return read_transcript(output)
 
 
 def _tests_recovery(task: Task, phase: Phase) -> bool:
