@@ -11,6 +11,7 @@ import pytest
 from phase_gate.errors import NotAllowedError
 from phase_gate.proof.base import Change, find_change, prove_change
 from phase_gate.proof.proof_text import render_proof
+from phase_gate.proof.sandbox import Kind
 from phase_gate.proof.verdicts import Proof
 from phase_gate.storage.tree.commits import find_commit
 from phase_gate.storage.tree.fingerprint import take_tree
@@ -61,6 +62,11 @@ OLD = f"{HEAD}def test_rebate():\n    assert price.rebate(4) == 2\n"
 NEEDS = "\n\ndef test_tax():\n    assert price.with_tax(1) == 2\n"
 GUARDS = "\n\ndef test_nothing_costs_nothing():\n    assert price.with_tax(0) == 0\n"
 ALWAYS = "\n\ndef test_always():\n    assert price.with_tax(1) == 2 or True\n"
+SKIPPED = "\n\ndef test_elsewhere():\n    __import__('pytest').skip('not here')\n"
+FOLLOWS = (
+    "\n\nimport pytest\n\n\n@pytest.mark.parametrize('expected', [price.TAX], ids=['tax'])\n"
+    "def test_tax(expected):\n    assert price.with_tax(1) == expected\n"
+)
 BASE = {"price.py": PRICE, "test_price.py": OLD}
 
 
@@ -118,6 +124,16 @@ ROWS = {
         price=TAXED,
         tests=OLD + NEEDS,
         base={**BASE, "price.py": f"import no_such_package\n{PRICE}"},
+    ),
+    "a-row-that-follows-the-change": row(
+        "never",
+        "1 of 1 test needs the change",
+        price=f"{TAXED}\n\nTAX = 2\n",
+        tests=OLD + FOLLOWS,
+        base={**BASE, "price.py": f"{PRICE}\n\nTAX = 3\n"},
+    ),
+    "all-pass-without-but-one-that-is-skipped": row(
+        "always", "1 passes without it; 1 is skipped", price=TAXED, tests=OLD + GUARDS + SKIPPED
     ),
     "all-pass-without": row(
         "always",
@@ -243,7 +259,7 @@ def test_what_was_merged_meanwhile_is_no_part_of_the_change(tmp_path: Path) -> N
 
 
 @pytest.mark.sweep
-def test_several_packages_from_the_top_of_their_repository(tmp_path: Path) -> None:
+def test_several_packages_from_the_top_of_their_repository(tmp_path: Path, kind: Kind) -> None:
     paths = (
         "import pathlib\nimport sys\n\n"
         "sys.path[:0] = [str(each) for each in pathlib.Path(__file__).parent.glob('*/src')]\n"

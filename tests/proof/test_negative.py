@@ -39,6 +39,10 @@ PATCHED = "from unittest import mock\nwith mock.patch('calc.sub', return_value=2
 RAISES = "with pytest.raises(calc.Wrong):\n    raise calc.Wrong(1)"
 COMPARES, HOLDS = "assert calc.sub(5, 3) == 2", "assert str(calc.sub(5, 3))"
 NO_CHANGE = "rows = [1, 2]\nbefore = list(rows)\ncalc.tidy(rows)\nassert rows == before"
+IN_A_THREAD = (
+    "from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor() as pool:\n"
+    "    assert pool.submit(calc.sub, 5, 3).result() == 2"
+)
 CLOSED, OPEN, REQUIRED = (True, True), (False, False), (False, True)
 
 
@@ -50,6 +54,7 @@ CLOSED, OPEN, REQUIRED = (True, True), (False, False), (False, True)
         pytest.param("assert isinstance(calc.sub(5, 3), int)", SUB, STUB, "proven", OPEN, 3, id="a-type"),
         pytest.param("a, b = calc.sub(5, 3), calc.sub(3, 5)\nassert a > b", SUB, STUB, "proven", OPEN, 3, id="unpacks"),
         pytest.param("import test_help\ntest_help.same(calc.sub(5, 3))", SUB, STUB, "proven", OPEN, 3, id="a-helper"),
+        pytest.param(IN_A_THREAD, SUB, STUB, "proven", OPEN, 4, id="in-a-thread"),
         pytest.param(NO_CHANGE, *TIDY, "proven", OPEN, None, id="that-nothing-happens-here"),
         pytest.param("assert calc.LIMIT == 3", "LIMIT = 3\n", "LIMIT = 2\n", "proven", OPEN, 3, id="failed-so"),
         pytest.param(HOLDS, SUB, STUB, "checks-nothing", CLOSED, None, id="holds-for-any-answer"),
@@ -176,6 +181,18 @@ def test_something_stands_in_for_what_is_no_function() -> None:
     source = b"# coding: latin-1\nfrom operator import add\n\nNAME = '\xfc'\n"
     names = load(empty(source, ["add"], "true"))
     assert (names["add"], names["NAME"]) == (TRUE, "\xfc")
+
+
+def test_arguments_are_spoiled() -> None:
+    class Account:
+        def __init__(self) -> None:
+            self.balance = 1
+
+    given: dict[str, Any] = {"a": [1], "b": {"k": 1}, "c": {1}, "d": bytearray(b"x"), "e": Account(), "f": 1}
+    assert sentinel.spoil(given) is FALSE
+    assert given["a"][1] is TRUE
+    assert (len(given["b"]), given["c"], given["d"]) == (2, {1, "spoiled"}, b"xspoiled")
+    assert given["e"].balance is TRUE
 
 
 def test_nothing_raises_by_itself_and_equals_nothing() -> None:

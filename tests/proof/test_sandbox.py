@@ -17,9 +17,10 @@ import pytest
 from phase_gate.proof import namespace
 from phase_gate.proof import sandbox as sandboxes
 from phase_gate.proof.experiment import make_proof
-from phase_gate.proof.sandbox import Kind, Sandbox
+from phase_gate.proof.sandbox import Kind, Limits, Sandbox
 from tests.conftest import ROOT
 from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, run_in, verdicts, write
+from tests.storage.repositories import git
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(4)]
 
@@ -39,14 +40,25 @@ def test_what_is_laid_out_is_what_runs(tmp_path: Path, kind: Kind) -> None:
     assert (tmp_path / "calc.py").read_text(encoding="utf-8") == WRONG
 
 
-def test_ignored_files_and_git_are_there(tmp_path: Path, kind: Kind) -> None:
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+@pytest.mark.parametrize("is_worktree", [False, True])
+def test_ignored_files_and_git_are_there(tmp_path: Path, kind: Kind, is_worktree: bool) -> None:
+    root = tmp_path / "project"
     test = (
         "import pathlib, subprocess\n\n\ndef test_add():\n    assert pathlib.Path('.env').read_text() == 'SECRET=1'\n"
-        "    assert subprocess.run(['git', 'rev-parse', '--git-dir'], capture_output=True).returncode == 0\n"
+        "    assert subprocess.run(['git', 'status'], capture_output=True).returncode == 0\n"
     )
-    write(tmp_path, {"test_calc.py": test, ".env": "SECRET=1", ".gitignore": ".env\n"})
-    assert enter(tmp_path, kind) == {"test_calc.py::test_add": True}
+    write(root, {"test_calc.py": test, ".gitignore": ".env\n"})
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "state")
+    if is_worktree:
+        git(root, "worktree", "add", "-q", str(tmp_path / "tree"))
+        root = tmp_path / "tree"
+    write(root, {".env": "SECRET=1"})
+    index = Path(git(root, "rev-parse", "--path-format=absolute", "--git-path", "index").strip())
+    before = index.read_bytes()
+    assert enter(root, kind) == {"test_calc.py::test_add": True}
+    assert index.read_bytes() == before, "git writes what it has seen of another copy"
 
 
 def test_one_of_several_packages_finds_its_neighbours(tmp_path: Path, kind: Kind) -> None:
@@ -88,6 +100,28 @@ def test_a_forked_child_speaks_for_nobody(tmp_path: Path, kind: Kind) -> None:
     assert enter(tmp_path, kind) == {"test_calc.py::test_add": False}
 
 
+def test_a_child_that_is_left_behind_keeps_nobody_waiting(tmp_path: Path, kind: Kind) -> None:
+    test = (
+        "import os, time\n\n\ndef test_add():\n    if os.fork() == 0:\n        time.sleep(600)\n        os._exit(0)\n"
+    )
+    write(tmp_path, {"test_calc.py": test})
+    run = run_in(Sandbox(root=tmp_path), "test_calc.py", kind, limits=Limits(processor=60, clock=60))
+    assert (run.problem, run.is_late) == ("", False)
+
+
+def test_where_something_is_mounted_below_the_sandbox_is_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"1 2 0:1 / {tmp_path}/project/.venv rw - tmpfs tmpfs rw\n", encoding="utf-8")
+    monkeypatch.setattr(sandboxes, "_MOUNTS", str(mounts))
+    # The folder for temporary files may be in the project.
+    (tmp_path / "project" / "tmp").mkdir(parents=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "project" / "tmp"))
+    proof = prove(tmp_path / "project", {"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD}, TARGETS)
+    assert (verdicts(proof), proof.sandbox) == ({"test_add": "proven"}, "copied")
+
+
 def has_ended(pid: int) -> bool:
     for _ in range(600):
         try:
@@ -106,7 +140,12 @@ def test_links_are_replaced_never_followed(tmp_path: Path) -> None:
     sandbox = tmp_path / "sandbox"
     sandbox.mkdir()
     (sandbox / "calc.py").symlink_to(outside)
-    namespace.write_overlay(str(sandbox), [], [], {"calc.py": b"inside"})
+    (sandbox / "tool.sh").touch(0o755)
+    (tmp_path / "kept.pyc").touch()
+    (sandbox / "__pycache__").symlink_to(tmp_path)
+    namespace.write_overlay(str(sandbox), [], [""], {"calc.py": b"inside", "tool.sh": b""})
+    assert (tmp_path / "kept.pyc").exists()
+    assert os.access(sandbox / "tool.sh", os.X_OK)
     assert outside.read_text(encoding="utf-8") == "outside"
     assert (sandbox / "calc.py").read_text(encoding="utf-8") == "inside"
 
@@ -115,7 +154,7 @@ def test_settings_that_choose_stop_or_write_have_no_place(tmp_path: Path, kind: 
     report = tmp_path / "outside" / "junit.xml"
     made = tmp_path / "outside" / "made"
     project = tmp_path / "project"
-    settings = f"-x --lf --nf -k add -m 'not slow' --junitxml={report} --basetemp={made}"
+    settings = f"-x --lf --nf --sw --pdb -k add -m 'not slow' --junitxml={report} --basetemp={made}"
     more = "\n\ndef test_sub(tmp_path):\n    assert add(2, 2) == 5\n\n\ndef test_mul():\n    assert add(3, 3) == 6\n"
     write(project, {"test_calc.py": TEST_ADD + more, "calc.py": ADD, "pytest.ini": f"[pytest]\naddopts = {settings}\n"})
     write(project, {".pytest_cache/v/cache/lastfailed": '{"test_calc.py::test_mul": true}'})
@@ -124,6 +163,16 @@ def test_settings_that_choose_stop_or_write_have_no_place(tmp_path: Path, kind: 
     # Where no targets are named, the project's own choice counts.
     assert enter(project, kind) == {"test_calc.py::test_add": True}
     assert not report.parent.exists()
+
+
+def test_plugins_write_no_report_and_set_no_limit(tmp_path: Path, kind: Kind) -> None:
+    names = ("htmlpath", "report_log", "json_report_file", "session_timeout", "pastebin")
+    options = [f"    parser.addoption('--{name}', dest='{name}')\n" for name in names[:-1]]
+    test = f"def test_add(pytestconfig):\n    assert [pytestconfig.getoption(each) for each in {names}] == [None] * 5\n"
+    write(tmp_path, {"conftest.py": f"def pytest_addoption(parser):\n{''.join(options)}", "test_calc.py": test})
+    given = " ".join(f"--{name}=x" for name in names[:-1])
+    write(tmp_path, {"pytest.ini": f"[pytest]\naddopts = {given} --pastebin=failed\n"})
+    assert enter(tmp_path, kind) == {"test_calc.py::test_add": True}
 
 
 def test_a_run_in_a_sandbox_is_no_run_of_the_task(
@@ -173,18 +222,19 @@ def test_a_module_from_an_installed_copy_says_nothing(tmp_path: Path, kind: Kind
 @pytest.mark.sampled(1)
 def test_functions_rows_and_lines_are_told(tmp_path: Path, kind: Kind) -> None:
     tests = (
-        "import functools\nimport pytest\n\n\ndef twice(test):\n    @functools.wraps(test)\n"
-        "    def both(n):\n        return test(n)\n    return both\n\n\n"
+        "import functools, threading\nimport pytest\n\n\ndef twice(test):\n    @functools.wraps(test)\n"
+        "    def both(n):\n        thread = threading.Thread(target=test, args=[n])\n"
+        "        thread.start()\n        thread.join()\n    return both\n\n\n"
         "@pytest.mark.parametrize('n', ['a', 'b'])\n@twice\ndef test_it(n):\n    if n == 'a':\n        assert n\n"
     )
     write(tmp_path, {"tests/test_calc.py": tests})
     run = run_in(Sandbox(root=tmp_path), "tests", kind, is_traced=True)
     first, second = "tests/test_calc.py::test_it[a]", "tests/test_calc.py::test_it[b]"
     assert [(item.id, item.file, item.line, item.rows) for item in run.tests] == [
-        (first, "tests/test_calc.py", 12, {"n": 0}),
-        (second, "tests/test_calc.py", 12, {"n": 1}),
+        (first, "tests/test_calc.py", 14, {"n": 0}),
+        (second, "tests/test_calc.py", 14, {"n": 1}),
     ]
-    assert {test.id: test.lines for test in run.tests} == {first: {8, 15, 16}, second: {8, 15}}
+    assert {test.id: test.lines for test in run.tests} == {first: {8, 9, 10, 17, 18}, second: {8, 9, 10, 17}}
     assert run.at_work == ""
 
 

@@ -73,6 +73,7 @@ KILLS = {
     "is-killed": ("import os\n\n\ndef add(a, b):\n    os.kill(os.getpid(), 9)\n", "was ended by SIGKILL"),
     "stops-pytest": ("import pytest\n\n\ndef add(a, b):\n    pytest.exit('enough', 0)\n", "stopped at test_calc.py"),
     "exits-on-import": ("import os\n\nos._exit(0)\n", "pytest ended too early, with exit status 0"),
+    "exits-as-pytest-does": ("import os\n\nos._exit(4)\n", "with exit status 4"),
     "never-ends": (LOOPS, "it took longer than"),
 }
 
@@ -80,7 +81,9 @@ KILLS = {
 @pytest.mark.parametrize("name", KILLS)
 def test_a_treatment_that_dies_or_never_ends_twice_is_refuted(tmp_path: Path, kind: Kind, name: str) -> None:
     code, said = KILLS[name]
-    target = prove(tmp_path, {"calc.py": code}, seconds=2 if name == "never-ends" else 240)
+    conftest = "import calc\n" if name == "exits-as-pytest-does" else ""
+    seconds = 2 if name == "never-ends" else 240
+    target = prove(tmp_path, {"calc.py": code}, red={"conftest.py": conftest}, seconds=seconds)
     assert target.verdict == "fails-with", target
     assert target.why.startswith("it passes outside, and ends the sandbox, twice: ")
     assert said in target.why
@@ -215,7 +218,7 @@ def test_add():
     assert not [word for word in sys.argv if word.startswith(("-p", "plugin_", "--basetemp", "--maxfail"))]
     assert os.environ.get("PYTHONPATH", "") in ("", calc.__file__.rpartition("/")[0])
     assert all(os.path.exists(folder) or folder.endswith(".zip") for folder in sys.path)
-    assert not [each for each in sys.modules if each.startswith("plugin_")]
+    assert not [each for each in sys.modules if each.startswith(("plugin_", "module_"))]
 """
 
 
@@ -224,6 +227,14 @@ def test_nothing_of_ours_is_seen_there(tmp_path: Path, kind: Kind, monkeypatch: 
     monkeypatch.delenv("PYTHONPATH", raising=False)
     write(tmp_path, {"test_calc.py": TELLS, "calc.py": ADD})
     assert report_of(tmp_path, kind) == Report(has_passed=True)
+
+
+def test_a_check_of_an_installed_helper_is_the_tests_own(tmp_path: Path, kind: Kind) -> None:
+    there = tmp_path / ".venv" / "site-packages"
+    begin = f"import sys\n\nsys.path.insert(0, {str(there)!r})\nfrom helper import same\n"
+    test = f"{begin}\n\ndef test_add():\n    same(1, 2)\n"
+    write(tmp_path, {"test_calc.py": test, ".venv/site-packages/helper.py": "def same(a, b):\n    assert a == b\n"})
+    assert report_of(tmp_path, kind).is_own_check({"test_calc.py"})
 
 
 # --- what lies about outcomes

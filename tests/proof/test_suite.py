@@ -76,12 +76,14 @@ def test_fails_already():
 def test_nothing_to_alter():
     assert sub(5, 3)
 """
-CANT = "can't fail: expecting 1000009 instead of 2 passes as well; look at the with or try around it, and at `__eq__`"
+CANT = (
+    "can't fail: expecting 1000009 instead of 2 passes as well; look at an `or` in it, the with or try around it, and"
+)
 FOUND = f"""\
-- test_calc.py:23 {CANT} of the left side
+- test_calc.py:23 {CANT} `__eq__` of the left side
 - test_calc.py:28 is never run: test_never_called passes whatever sub(5, 3) is; its check is in check(), which is \
 not called
-- test_calc.py:50 {CANT} of the left side
+- test_calc.py:50 {CANT} `__eq__` of the left side
 ! test_calc.py:34 is never run: the line before it raises what raises() waits for; move it behind the block
 ? test_calc.py:40 can't fail in 1 of 2 rows of test_rows: 5-2
 ? test_calc.py:45 could not be tried: test_calc.py::test_kills does not end, or ends pytest
@@ -102,6 +104,14 @@ def test_each_kind_of_finding(tmp_path: Path, kind: Kind) -> None:
     # As it is, altered, behind the one that ends pytest, and five that still pass.
     assert spent == f"8 runs of pytest in {proof.seconds:g} s)"
     assert {path: path.read_bytes() for path in sorted(tmp_path.rglob("*"))} == before
+
+
+def test_one_that_hangs_is_not_tried(tmp_path: Path) -> None:
+    hangs = TESTS.partition("\n\ndef test_swallowed")[0].replace(
+        "assert", "with careful(lambda: time.sleep(600)):\n        assert"
+    )
+    write(tmp_path, {"calc.py": CALC, "test_calc.py": f"import time\n{hangs}"})
+    assert [each.shown for each in prove_suite(tmp_path, seconds=2.0).altered] == ["not-tried"]
 
 
 HONEST = "from calc import sub\n\n\ndef test_honest():\n    assert sub(5, 3) == 2\n"

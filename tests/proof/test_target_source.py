@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from phase_gate.proof.sandbox import Kind
 from phase_gate.proof.target_source import Taken, TargetSource, name_references
 from phase_gate.proof.verdicts import Proof
 from tests.proof.stories import prove, verdicts
@@ -109,6 +110,12 @@ def test_what_a_source_gives_a_test(tmp_path: Path, table: str, given: dict[str,
         assert verdicts(proof) == {"test_double": verdict}
     assert said in " ".join((proof.targets[0].why, *proof.notes))
     assert bool(proof.notes or proof.targets[0].is_disproven) is bool(said)
+
+
+def test_the_path_of_a_sandbox_is_no_other_value(tmp_path: Path, kind: Kind) -> None:
+    table = "[(1, (__file__, 2))], ids=['one']"
+    proof = step(tmp_path, table, check="double(number) == expected[1]", **_MENDED)
+    assert (verdicts(proof), proof.notes) == ({"test_double": "proven"}, ())
 
 
 @pytest.mark.parametrize(

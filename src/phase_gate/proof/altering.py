@@ -39,8 +39,6 @@ class Site(Value):
     inside: str = ""
     #: The check is in a block that expects an exception.
     is_under_raises: bool = False
-    #: The check is a tuple, or an `or` with an operand that is always true.
-    is_always_true: bool = False
     #: The parameter that the value belongs to, and its row. Empty if the value is written in the check.
     parameter: str = ""
     row: int = 0
@@ -105,7 +103,7 @@ def alter(source: bytes, wanted: Collection[int]) -> tuple[bytes, dict[int, list
                 tests.setdefault(first_line, []).append(site)
     for begin, end, new in sorted(edits, reverse=True):
         raw = raw[:begin] + new + raw[end:]
-    return raw.decode("utf-8").encode(encoding, "backslashreplace"), tests
+    return raw.decode("utf-8").encode(encoding), tests
 
 
 def _walk_tests(
@@ -121,7 +119,7 @@ def _walk_tests(
             # One row that is expected to fail excludes the test: which row it is may depend on the mark's condition.
             elif not any(_EXPECTED_TO_FAIL.search(ast.unparse(each)) for top in around for each in top.decorator_list):
                 yield first_line, child
-        elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+        elif isinstance(child, ast.stmt):
             yield from _walk_tests(child, wanted, parents)
 
 
@@ -223,7 +221,6 @@ def _read(statement: ast.stmt, around: Site) -> Iterator[_Found]:
                 yield from _read_block(block, around)
         case ast.For() | ast.AsyncFor() | ast.While():
             yield from _read_block(statement.body, around)
-            yield from _read_block(statement.orelse, around)
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             yield from _read_block(statement.body, replace(around, inside=statement.name))
 
@@ -233,16 +230,14 @@ def _at(place: ast.Assert | ast.Call, around: Site) -> Site:
 
 
 def _read_with(statement: ast.With | ast.AsyncWith, around: Site) -> Iterator[_Found]:
-    for item in statement.items:
-        context = item.context_expr
-        call = context.value if isinstance(context, ast.Await) else context
+    for call in (item.context_expr for item in statement.items):
         if not isinstance(call, ast.Call):
             return  # `with expectation:` may expect an exception
         name = last_name(call.func)
         if name in _RAISES | _WARNS:
             patterns = [each.value for each in call.keywords if each.arg == "match"]
             patterns += call.args[1:2] if name.endswith(("Regex", "Regexp")) else []
-            yield from ((each, replace(_at(call, around), way="match")) for each in patterns[:1])
+            yield from ((each, replace(_at(call, around), way="match")) for each in patterns)
         elif _MAY_WAIT.search(name):
             return
         if name in _RAISES:
@@ -254,14 +249,13 @@ def _read_with(statement: ast.With | ast.AsyncWith, around: Site) -> Iterator[_F
 
 def _read_claim(claim: ast.expr, site: Site) -> Iterator[_Found]:
     match claim:
-        case ast.BoolOp(op=ast.And(), values=parts):
-            for part in parts:
-                yield from _read_claim(part, site)
-        case ast.BoolOp(values=parts) if any(isinstance(each, ast.Constant) and each.value for each in parts):
-            for part in parts:
-                yield from _read_claim(part, replace(site, is_always_true=True))
+        case ast.BoolOp(op=how, values=parts):
+            # An `or` with an operand that is always true can't fail.
+            if isinstance(how, ast.And) or any(isinstance(each, ast.Constant) and each.value for each in parts):
+                for part in parts:
+                    yield from _read_claim(part, site)
         case ast.Tuple(elts=[first, *_]):  # assert (a == 1, "message")
-            yield from _read_claim(first, replace(site, is_always_true=True))
+            yield from _read_claim(first, site)
         case ast.Compare(left=left, ops=[ast.Eq() | ast.Is() as how], comparators=[right]):
             yield from _read_pair(left, right, "equal" if isinstance(how, ast.Eq) else "same", site)
 

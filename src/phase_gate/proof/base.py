@@ -212,7 +212,7 @@ def prove_change(change: Change, *, seconds: float, show: Show = lambda text: No
     )
     proof = make_proof(trial, show=show)
     # Any folder may be on the import path, for example the folder of one package in a monorepo.
-    files = [path for path in (*change.now, *change.then) if path.endswith((".py", ".pyi"))]
+    files = [path for path in (*change.now, *change.then) if path.endswith(".py")]
     own = {part for path in files for part in path.rpartition(".")[0].split("/")}
     missing = {each.missing if each.treatment in ("fails", "unknown") else "" for each in proof.targets}
     if missing and missing <= own:

@@ -20,7 +20,7 @@ from phase_gate.gate.inventory import bare_id
 from phase_gate.proof.negative import ChangedSource, NegativeControl
 from phase_gate.proof.sandbox import NoSandboxError, Sandbox
 from phase_gate.proof.sandbox_runs import Laboratory, SandboxRun
-from phase_gate.proof.target_source import find_changed_rows, judge_rows, name_references, read_target
+from phase_gate.proof.target_source import TargetSource, find_changed_rows, judge_rows, name_references, read_target
 from phase_gate.proof.trial import Sandboxes, Trial
 from phase_gate.proof.unfailing import find_unfailing
 from phase_gate.proof.verdicts import MEANINGS, FunctionProof, Outcome, Proof, TargetProof, Verdict
@@ -67,15 +67,11 @@ class _Experiment:
         #: Compiled modules that the targets need.
         self._built: list[str] = []
         self._sources: dict[str, ChangedSource] = {}
-        self._load_sources(
-            path
-            for path in sorted(self._sandboxes.changed - trial.frozen)
-            if path.endswith(".py") and not self._sandboxes.is_late(path)
-        )
+        self._load_sources(sorted(self._sandboxes.changed - trial.frozen))
 
     def _load_sources(self, paths: Iterable[str]) -> None:
         """Read changed sources, and find the functions in them that are new or changed."""
-        for path in paths:
+        for path in (each for each in paths if each.endswith(".py")):
             text = (self._trial.root / path).read_bytes()
             functions = find_changed(self._sandboxes.before.get(path), text)
             self._sources[path] = ChangedSource(text=text, functions=tuple(functions))
@@ -87,13 +83,16 @@ class _Experiment:
         self._show("proof: the targets with the change")
         sandbox, treatments = self._treat()
         targets, controls = self._compare(controls, treatments, sandbox)
+        written = {each.id: read_target(each.id, sandbox.read) for each in targets}
+        # In a pull request, a test may follow what has changed.
         if trial.has_control and not trial.is_change:
             targets, notes = judge_rows(targets, controls, treatments[0], sandbox.read)
-            self._notes += notes
+            now = {path: source.text for path, source in self._sources.items()}
+            self._notes += [*notes, *name_references(written, self._sandboxes.before, now)]
         functions: tuple[FunctionProof, ...] = ()
         # If the gate is closed already, no further runs are needed. A pull request gets all results at once.
         if trial.is_change or not any(each.is_disproven for each in targets):
-            targets, functions = self._look_closer(targets, controls, treatments[0], sandbox)
+            targets, functions = self._look_closer(targets, written, controls, treatments[0], sandbox)
             targets = self._find_broken(targets)
         return Proof(
             targets=targets,
@@ -125,11 +124,11 @@ class _Experiment:
         run = self._run_watched(sandbox)
         failing = [target for target in targets if run.outcome(target) == "fails"]
         failures = [failure for target in failing if (failure := run.failure(target)) is not None]
-        missing = [run.missing, *(failure.missing for failure in failures)]
-        if needed := self._sandboxes.needed(missing) if failing or run.missing else []:
+        missing = [failure.missing for failure in failures]
+        if needed := self._sandboxes.needed(missing) if failing else []:
             wider = self._sandboxes.treatment(needed)
             # Modules that the targets need to import are code of the step, in any folder.
-            self._load_sources(path for path in needed if path.endswith(".py"))
+            self._load_sources(needed)
             again = self._run_watched(wider)
             if not again.is_cut and not any(again.outcome(target) == "fails" for target in failing):
                 self._built = [path for path in needed if path in self._sandboxes.built]
@@ -152,10 +151,13 @@ class _Experiment:
         if failing:
             treatments = (*treatments, self._laboratory.run(sandbox, failing))
         is_doubted = any(each.is_disproven for each in targets) or any(find_changed_rows(controls, treatments[0]))
-        if is_doubted and controls and not controls[0].is_cut:
+        if is_doubted and controls:
             controls = (*controls, self._control())
-        judged = [(each, self._why_built(each, controls)) for each in self._judge(controls, treatments)]
-        return tuple(replace(each, verdict="unknown", why=why) if why else each for each, why in judged), controls
+        judged = []
+        for each in self._judge(controls, treatments):
+            why = self._why_built(each, controls)
+            judged.append(replace(each, verdict="unknown", why=why) if why else each)
+        return tuple(judged), controls
 
     def _judge(self, controls: Runs, treatments: Runs) -> Targets:
         trial = self._trial
@@ -190,26 +192,26 @@ class _Experiment:
     # --- further experiments
 
     def _look_closer(
-        self, targets: Targets, controls: Runs, treatment: SandboxRun, sandbox: Sandbox
+        self,
+        targets: Targets,
+        written: Mapping[str, TargetSource],
+        controls: Runs,
+        treatment: SandboxRun,
+        sandbox: Sandbox,
     ) -> tuple[Targets, tuple[FunctionProof, ...]]:
         """Run the altered tests and the negative control. Return the targets with the results, and the functions."""
         self._show("proof: the targets expecting something else")
         targets = find_unfailing(targets, treatment, sandbox, self._laboratory)
-        written = {each.id: read_target(each.id, sandbox.read) for each in targets}
         self._show("proof: the targets with emptied functions")
         control = NegativeControl(targets, written, self._sources, treatment, sandbox, self._laboratory, self._checked)
         targets, functions = control.run()
-        # A target that failed by its own check without the change has shown that it can fail.
-        targets = tuple(
-            replace(each, verdict="proven")
-            if each.verdict == "checks-nothing" and self._failed_by_check(each.id, controls)
-            else each
-            for each in targets
-        )
-        if not self._trial.is_change:
-            now = {path: source.text for path, source in self._sources.items()}
-            self._notes += name_references(written, self._sandboxes.before, now)
-        return targets, functions
+        judged = []
+        for each in targets:
+            # A target that failed by its own check without the change has shown that it can fail.
+            if each.verdict == "checks-nothing" and self._failed_by_check(each.id, controls):
+                each = replace(each, verdict="proven")
+            judged.append(each)
+        return tuple(judged), functions
 
     def _find_broken(self, targets: Targets) -> Targets:
         """Return the targets. Those that pass with the files from the start of the cycle get `worked_with`."""
@@ -217,14 +219,8 @@ class _Experiment:
         if not files:
             return targets
         self._show("proof: the targets with the files that the cycle began with")
-        try:
-            run = self._laboratory.run(self._sandboxes.beginning(), self._trial.targets)
-        except SnapshotError:  # the result is only advice
-            return targets
-        return tuple(
-            replace(each, worked_with=files) if each.verdict == "proven" and run.outcome(each.id) == "passes" else each
-            for each in targets
-        )
+        run = self._laboratory.run(self._sandboxes.beginning(), self._trial.targets)
+        return tuple(replace(each, worked_with=files) if run.outcome(each.id) == "passes" else each for each in targets)
 
 
 # --- the verdict on a target

@@ -66,9 +66,9 @@ def write_overlay(root: str, left_out: Iterable[str], caches: Iterable[str], con
 def _remove_files(folder: str) -> None:
     """Remove the files in a bytecode folder. Does not follow links."""
     if os.path.isdir(folder) and not os.path.islink(folder):
-        for entry in list(os.scandir(folder)):
-            if not entry.is_dir(follow_symlinks=False):
-                os.unlink(entry.path)
+        for name in os.listdir(folder):
+            with contextlib.suppress(IsADirectoryError):
+                os.unlink(os.path.join(folder, name))
 
 
 def _enter(root: str) -> None:
@@ -85,7 +85,6 @@ def _enter(root: str) -> None:
         upper, work = os.path.join(memory, "upper"), os.path.join(memory, "work")
         os.mkdir(upper, 0o755)
         os.mkdir(work)
-        os.chmod(upper, os.stat(root).st_mode & 0o7777)
         options = f"lowerdir={_escape(root)},upperdir={_escape(upper)},workdir={_escape(work)}"
         _mount("overlay", root, "overlay", 0, options if is_root else f"{options},userxattr")
         _call("umount2", memory.encode(), _DETACH)

@@ -29,8 +29,6 @@ Reaction = Literal["noticed", "passed", "disturbed"]
 #: Limits of a run with emptied functions: seconds, or a multiple of the time with the change. Such a run may never end,
 #: for example if a loop waits for a value.
 _LEAST_SECONDS, _TIMES = 10.0, 5.0
-#: The maximum number of names that are replaced for one target.
-_NAMES = 3
 
 
 class ChangedSource(Value):
@@ -88,7 +86,6 @@ class NegativeControl:
     def run(self) -> tuple[tuple[TargetProof, ...], tuple[FunctionProof, ...]]:
         """Return the targets with the functions that they notice, and the functions with the targets that notice."""
         units = [each for each in self._units.values() if each.callers and each.function and not each.function.left_out]
-        units.sort(key=lambda unit: (-len(unit.callers), unit.label))
         for stub in STUBS:
             # After the first stub, try only functions that are unnoticed, or called by targets that have noticed none.
             self._try_all([each for each in units if stub == STUBS[0] or self._is_open(each)], stub)
@@ -118,7 +115,7 @@ class NegativeControl:
                 continue
             labels = [(path, each.name) for each in written.taken for path in self._sources if each.is_from(path)]
             known = (self._units.setdefault(f"{path}::{name}", _Unit(path, name)) for path, name in labels)
-            for unit in [each for each in known if not each.was_tried][:_NAMES]:
+            for unit in [each for each in known if not each.was_tried]:
                 unit.callers.setdefault(target.id, set())
                 found.append(unit)
         return list(dict.fromkeys(found))

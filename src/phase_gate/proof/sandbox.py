@@ -23,7 +23,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from phase_gate.project import STATE_FOLDER
 from phase_gate.proof import namespace
 from phase_gate.storage.root import is_in_environment
 from phase_gate.storage.tree.listing import SKIP_MARKS, SKIPPED_FOLDERS
@@ -40,6 +39,8 @@ _OUR_VARIABLES = "PHASE_GATE_"
 _refused: set[str] = set()
 #: Folders that are copied, although a search for sources skips them, because they contain compiled extensions.
 _COPIED = frozenset({"build", "dist"})
+#: Where Linux lists what is mounted.
+_MOUNTS = "/proc/self/mountinfo"
 #: How much of pytest's output is kept, to explain a run without results.
 _OUTPUT_KEPT = 4000
 #: Seconds for pytest to end after an interrupt, while fixtures clean up.
@@ -53,8 +54,6 @@ class Limits(Value):
     processor: float
     #: Seconds on the clock, for processes that wait forever.
     clock: float
-    #: The clock restarts with every answer: in a run of many tests, the limit applies to each test.
-    is_each: bool = False
 
 
 class Heard(Value):
@@ -108,7 +107,7 @@ def visit_sandbox(
     if kind != "copied" and _may_mount(root):
         # The repository may begin above the root, outside of the mount.
         heard = _hear(root, arguments, order, limits, {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"}, mounts=sandbox)
-        if heard.status != namespace.NO_SANDBOX or heard.answers:
+        if heard.status != namespace.NO_SANDBOX:
             return heard
         _refused.add("mounted")
     if kind == "mounted":
@@ -117,17 +116,11 @@ def visit_sandbox(
         try:
             folder = str(_link_neighbours(Path(os.path.realpath(made)), root))
             _copy_project(root, folder)
-            if os.path.isdir(os.path.join(root, STATE_FOLDER)):
-                os.mkdir(os.path.join(folder, STATE_FOLDER))  # it may be the only mark of the root
             namespace.write_overlay(folder, sandbox.left_out, sandbox.folders, sandbox.contents)
         except (OSError, shutil.Error) as error:
             raise NoSandboxError(f"the project could not be copied: {error}") from error
         roots = [os.path.normpath(os.path.join(folder, path)) for path in _import_roots(root)]
-        own = {
-            "PYTHONPATH": os.pathsep.join([*roots, *filter(None, [os.environ.get("PYTHONPATH")])]),
-            # Bytecode of the copy must not be used for the original sources, or the other way around.
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
+        own = {"PYTHONPATH": os.pathsep.join([*roots, *filter(None, [os.environ.get("PYTHONPATH")])])}
         return _hear(folder, [word.replace(root, folder) for word in arguments], order, limits, own)
 
 
@@ -135,7 +128,7 @@ def _may_mount(root: str) -> bool:
     if not sys.platform.startswith("linux") or "mounted" in _refused:
         return False
     try:
-        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
+        mounts = Path(_MOUNTS).read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return False
     # An overlay would hide anything that is mounted below the root.
@@ -251,9 +244,7 @@ def _read_all(process: subprocess.Popen[bytes], reading: int, limits: Limits) ->
         while time.monotonic() - since <= limits.clock:
             part = os.read(reading, 1 << 16) if (ready := selector.select(0.05)) else b""
             said += part
-            if part and limits.is_each:
-                since = time.monotonic()
-            elif ready and not part:
+            if ready and not part:
                 selector.unregister(reading)  # the other end is closed
             if not ready and process.poll() is not None:
                 return bytes(said), ""  # a process that it left running may keep the pipe open

@@ -161,7 +161,7 @@ class Laboratory:
             return SandboxRun(seconds=0.0, problem=f"more than {MOST_STARTS} runs were needed")
         limits = self.limits
         if limit < limits.processor:
-            limits = replace(limits, processor=limit, clock=limits.clock * limit / limits.processor)
+            limits = replace(limits, processor=limit)
         paths = dict.fromkeys(split_id(each)[0] for each in wanted) if self._paths is None else self._paths
         order = {
             "watched": watched or {},
@@ -276,10 +276,10 @@ def _find_stray(modules: Collection[str], sandbox: Sandbox, folder: str) -> str:
     :param folder: the path of the sandbox: the root itself, or a copy.
     """
     top, files = os.path.realpath(sandbox.root), frozenset(modules)
-    if folder != top:
-        for file in modules:
-            if file.startswith(top + os.sep) and not is_in_environment(file, top):
-                return f"{os.path.relpath(file, top)} was imported from the project itself"
+    for file in modules:
+        is_outside = file.startswith(top + os.sep) and not file.startswith(folder + os.sep)
+        if is_outside and not is_in_environment(file, top):
+            return f"{os.path.relpath(file, top)} was imported from the project itself"
     installed = {file.rpartition("/site-packages/")[2] for file in modules if "/site-packages/" in file}
     for path in sorted({*sandbox.contents, *sandbox.left_out}):
         if path.endswith(".py") and os.path.join(folder, path) not in files:

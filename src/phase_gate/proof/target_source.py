@@ -17,7 +17,7 @@ from phase_gate.proof.verdicts import TargetProof
 from phase_gate.source.body_hash import hash_body
 from phase_gate.source.checks import find_function, has_check
 from phase_gate.source.functions import find_functions
-from phase_gate.source.syntax_names import FunctionNode, bound_names, last_name
+from phase_gate.source.syntax_names import FunctionNode, bound_names, last_name, named_functions
 from phase_gate.source.tests import parse_source
 from phase_gate.values import Value, replace
 from phase_gate.visible import cut
@@ -244,10 +244,12 @@ def judge_rows(
     return tuple(judged), notes
 
 
-def _written_ids(source: bytes) -> set[str]:
+def _written_ids(source: bytes) -> set[object]:
     """Return the ids of rows that are written in a test file. Such a row must not change its values."""
-    nodes = [node for statement in statements_of(source) for node in ast.walk(statement)]
-    tables = (ast.walk(each) for node in nodes for each in getattr(node, "decorator_list", ()))
-    ids = (node for table in tables for node in table if isinstance(node, ast.keyword) and node.arg in ("id", "ids"))
-    texts = (node for each in ids for node in ast.walk(each) if isinstance(node, ast.Constant))
-    return {node.value for node in texts if isinstance(node.value, str)}
+    found = set()
+    for each in named_functions(statements_of(source)):
+        for decorator in each.node.decorator_list:
+            for given in ast.walk(decorator):
+                if isinstance(given, ast.keyword) and given.arg in ("id", "ids"):
+                    found |= {getattr(node, "value", None) for node in ast.walk(given.value)}
+    return found

@@ -81,11 +81,11 @@ class Sandboxes:
 
     @cached_property
     def built(self) -> frozenset[str]:
-        """Compiled modules of changed sources that git ignores. They would hide the sources."""
+        """Compiled modules of changed sources. They would hide the sources."""
         trial = self._trial
         stems = [path.removesuffix(".py") for path in self.changed - trial.frozen if path.endswith(".py")]
         found = (f"{stem}{suffix}" for stem in stems for suffix in EXTENSION_SUFFIXES)
-        return frozenset(path for path in found if path not in trial.now and (trial.root / path).exists())
+        return frozenset(path for path in found if (trial.root / path).exists())
 
     @cached_property
     def _left_behind(self) -> frozenset[str]:
@@ -135,7 +135,7 @@ class Sandboxes:
         began, then = self._trial.began, self._trial.then
         if began is None or not self._trial.has_control:
             return frozenset()
-        touched = {path for path in {*self.changed, *self.before} - self._trial.frozen if not self.is_late(path)}
+        touched = {*self.changed, *self.before} - self._trial.frozen
         differing = frozenset(path for path in touched if began.files.get(path) != then.files.get(path))
         is_new = all(path.endswith(".py") and path not in began.files for path in differing)
         return frozenset() if is_new else differing

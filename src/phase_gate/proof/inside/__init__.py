@@ -8,6 +8,7 @@ so that code under test finds as few signs of a sandbox as possible. This packag
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -15,7 +16,6 @@ import resource
 import shutil
 import signal
 import sys
-import threading
 from os import getpid, write
 from typing import Any
 
@@ -30,22 +30,20 @@ class Line:
         #: The instructions for this run.
         self.order = order
         self._word: str = order.pop("word")
-        os.set_inheritable(order["number"], False)
         self._pipe, self._pid = order["number"], getpid()
-        self._lock = threading.Lock()
         _end_with(order["maker"])
         _, most = resource.getrlimit(resource.RLIMIT_CPU)
-        if order["seconds"] and (most == resource.RLIM_INFINITY or order["seconds"] < most):
-            # At the limit the system kills this process, and the parent sees the signal.
-            resource.setrlimit(resource.RLIMIT_CPU, (order["seconds"], most))
+        # At the limit the system kills this process, and the parent sees the signal. The user's may be lower.
+        if order["seconds"]:
+            with contextlib.suppress(ValueError):
+                resource.setrlimit(resource.RLIMIT_CPU, (order["seconds"], most))
 
     def send(self, kind: str, **said: Any) -> None:
         if getpid() != self._pid:
             return  # a forked child must not send answers
         rest = json.dumps({"word": self._word, "kind": kind, **said}).encode() + b"\n"
-        with self._lock:
-            while rest:
-                rest = rest[write(self._pipe, rest) :]
+        while rest:
+            rest = rest[write(self._pipe, rest) :]
 
 
 def _end_with(maker: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dis
-import inspect
 import os
 import resource
 import sys
@@ -28,13 +27,12 @@ def trace_lines(file: str, lines: set[int]) -> Iterator[None]:
     def see_call(frame: FrameType, event: str, argument: object) -> Any:
         return see_line if frame.f_code.co_filename == file else None
 
-    before = sys.gettrace()
     threading.settrace(see_call)
     sys.settrace(see_call)
     try:
         yield
     finally:
-        sys.settrace(before)
+        sys.settrace(None)
         threading.settrace(None)
 
 
@@ -206,9 +204,7 @@ class Results:
 
 def _was_left(frame: FrameType) -> bool:
     """Return whether a frame was left by an exception: it did not reach a return instruction."""
-    code = frame.f_code
-    is_generator = code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR)
-    return not is_generator and code.co_code[frame.f_lasti] not in _RETURNS
+    return frame.f_code.co_code[frame.f_lasti] not in _RETURNS
 
 
 def _children() -> int:
