@@ -144,7 +144,7 @@ def test_a_configuration_that_can_not_be_read_closes_the_gate(begin: Begin, hook
 
 def test_a_fault_of_ours_closes_the_gate(begin: Begin, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = begin("green-exited")
-    monkeypatch.setattr("phase_gate.task.assess", lambda *given, **named: 1 / 0)
+    monkeypatch.setattr("phase_gate.gate.freshness.assess", lambda *given, **named: 1 / 0)
     verdict, reason = stop(desk, hook)
     assert verdict == "block"
     assert "ZeroDivisionError" in reason

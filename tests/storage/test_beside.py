@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.storage.tree.contents import changed_before, is_shown
 from phase_gate.storage.tree.fingerprint import Tree, add_beside
 
 
@@ -20,20 +19,10 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def test_only_what_is_there_and_not_shown(root: Path) -> None:
-    found = add_beside(Tree("git:1", {"code.py": "blob"}), root, ["link.py", "gone.py", "code.py", "code.py/inside"])
-    assert found.beside.keys() == {"link.py"}
-
-
 def test_a_link_is_what_it_leads_to(root: Path) -> None:
     before = add_beside(Tree("git:1", {}), root, ["link.py"])
     (root.parent / "outside.py").write_text("3")
     assert add_beside(Tree("git:1", {}), root, ["link.py"]) != before
-
-
-@pytest.mark.parametrize(("content", "shown"), [("blob", True), ("link:blob", False), (None, False)])
-def test_what_a_tree_shows(content: str | None, shown: bool) -> None:
-    assert is_shown("a.py", {} if content is None else {"a.py": content}) is shown
 
 
 def test_the_fingerprint_is_another_with_each_content(root: Path) -> None:
@@ -46,10 +35,3 @@ def test_the_fingerprint_is_another_with_each_content(root: Path) -> None:
     assert one.beside.keys() == {"code.py"}
     (root / "code.py").write_text("2")
     assert add_beside(tree, root, ["code.py"]).digest != one.digest
-
-
-def test_when_a_file_was_written(root: Path) -> None:
-    written = (root / "code.py").stat().st_ctime
-    assert changed_before(str(root), "code.py", written + 1)
-    assert not changed_before(str(root), "code.py", written)
-    assert not changed_before(str(root), "gone.py", written + 1)

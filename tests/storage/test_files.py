@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import io
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,6 @@ from phase_gate.storage.files import (
     read_bytes,
     write_atomically,
 )
-from tests.storage.stores import begin, declare, open_store
 
 Operation = Callable[[FileSystem, Path], object]
 
@@ -31,27 +29,6 @@ OPERATIONS: dict[str, Operation] = {
     "append": lambda files, path: append_durably(files, path, b"more\n"),
     "cut-off": lambda files, path: cut_off(files, path, 0),
 }
-
-
-class ShortWrites(FileSystem):
-    """A kernel that takes three bytes at a time, as one may on a nearly full disk or a signal."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def write(self, descriptor: int, data: bytes) -> int:
-        self.calls += 1
-        return super().write(descriptor, data[:3])
-
-
-class BrokenStream(io.BufferedReader):
-    """A file on a disk with a bad sector."""
-
-    def readline(self, size: int | None = -1, /) -> bytes:
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-    def __next__(self) -> bytes:
-        return self.readline()
 
 
 class FailsAt(FileSystem):
@@ -93,13 +70,6 @@ class FailsAt(FileSystem):
         super().fsync_folder(folder)
 
 
-# --- reading
-
-
-def test_what_is_not_there_is_none(tmp_path: Path) -> None:
-    assert read_bytes(tmp_path / "nothing") is None
-
-
 # --- writing
 
 
@@ -111,66 +81,9 @@ def test_what_is_acknowledged_was_synced_file_and_folder(tmp_path: Path) -> None
     assert appended.calls == ["open", "fsync_folder", "write", "fsync"]
 
 
-def test_short_writes_lose_nothing(tmp_path: Path) -> None:
-    files = ShortWrites()
-    write_atomically(files, tmp_path / "state.json", b"0123456789")
-    append_durably(files, tmp_path / "ledger.jsonl", b"0123456789\n")
-    assert (tmp_path / "state.json").read_bytes() == b"0123456789"
-    assert (tmp_path / "ledger.jsonl").read_bytes() == b"0123456789\n"
-    assert files.calls == 4 + 4
-
-
-def test_every_level_of_a_new_folder_is_synced(tmp_path: Path) -> None:
-    files = FailsAt("never")
-    make_folder(files, tmp_path / ".phase-gate" / "tasks" / "x")
-    assert files.calls == ["fsync_folder"] * 3
-    make_folder(files, tmp_path / ".phase-gate" / "tasks" / "x")
-    assert files.calls == ["fsync_folder"] * 3, "it is there already"
-
-
 def test_a_folder_above_that_may_not_be_read_is_no_reason_to_fail(tmp_path: Path) -> None:
     make_folder(FailsAt("fsync_folder", errno.EACCES), tmp_path / ".phase-gate")
     assert (tmp_path / ".phase-gate").is_dir()
-
-
-# --- failing
-
-
-@pytest.mark.parametrize("method", ["stat", "open", "stream"])
-def test_what_can_not_be_looked_at_is_not_taken_for_absent(
-    tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = declare(begin(open_store(tmp_path / "state")), "one")
-    store.state_file.unlink()
-
-    def fail(*_: object, **__: object) -> None:
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-    if method == "stream":
-        monkeypatch.setattr(FileSystem, method, lambda files, descriptor: BrokenStream(io.FileIO(descriptor)))
-    else:
-        monkeypatch.setattr(FileSystem, method, fail)
-    with pytest.raises(StorageError, match="could not be read or written: Input/output error"):
-        store.read()
-
-
-@pytest.mark.parametrize("call", ["open", "write", "fsync", "replace"])
-def test_a_failed_write_leaves_the_old_content(tmp_path: Path, call: str) -> None:
-    path = tmp_path / "state.json"
-    path.write_bytes(b"old")
-    with pytest.raises(StorageError):
-        write_atomically(FailsAt(call), path, b"new")
-    assert path.read_bytes() == b"old"
-    assert os.listdir(tmp_path) == ["state.json"], "no temporary file is left behind"
-
-
-@pytest.mark.parametrize("call", ["open", "write", "fsync"])
-def test_a_failed_append_leaves_the_file_as_it_was(tmp_path: Path, call: str) -> None:
-    path = tmp_path / "ledger.jsonl"
-    path.write_bytes(b"one\n")
-    with pytest.raises(StorageError):
-        append_durably(FailsAt(call), path, b"two\n")
-    assert path.read_bytes() == b"one\n"
 
 
 # --- what is refused
@@ -257,15 +170,6 @@ def test_a_sharing_error_is_waited_out(monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setattr(bound.time, "sleep", lambda seconds: None)
     REAL.replace(tmp_path / "a", tmp_path / "b")
     assert replace.calls == 4
-
-
-def test_a_sharing_error_that_stays_is_raised(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    waited: list[float] = []
-    monkeypatch.setattr(bound.os, "replace", WindowsReplace(99, 32))
-    monkeypatch.setattr(bound.time, "sleep", waited.append)
-    with pytest.raises(PermissionError, match="scanner"):
-        REAL.replace(tmp_path / "a", tmp_path / "b")
-    assert waited == [0.05, 0.1, 0.2, 0.4, 0.8]
 
 
 def test_a_link_is_refused_where_the_system_can_t_be_told_not_to_follow_it(

@@ -12,12 +12,9 @@ from phase_gate.errors import (
     KeyMismatchError,
     PhaseGateError,
 )
-from phase_gate.gate.state import Event
-from phase_gate.storage.ledger import GENESIS, digest, encode_transaction
 from phase_gate.storage.repair import repair
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import (
-    BEGIN,
     begin,
     contents,
     declare,
@@ -90,16 +87,6 @@ def test_a_first_write_that_was_cut_short_is_no_ledger_without_a_key(tmp_path: P
     (folder / "state.json").unlink()
     (folder / "ledger.jsonl").write_bytes((folder / "ledger.jsonl").read_bytes()[:50])
     assert facts(declare(begin(open_store(folder, key=KEY)), "mine")) == ["mine"]
-
-
-def test_a_ledger_that_claims_a_key_in_a_line_too_long_to_look_at(tmp_path: Path) -> None:
-    lineage = "a" * 32
-    created = {"task": "default", "lineage": lineage, "key_check": digest(lineage)[:32], "more": "x" * 70_000}
-    raw, _ = encode_transaction(
-        [Event(kind="created", data=created, at="now"), *BEGIN], seq=1, prev=GENESIS, state_digest="0" * 64, key=None
-    )
-    (tmp_path / "ledger.jsonl").write_bytes(raw)
-    assert_refused(open_store(tmp_path, key=KEY), "the ledger was made without a key", KeylessError)
 
 
 def test_a_ledger_without_the_key_that_is_set_is_not_repaired(keyless: Path) -> None:

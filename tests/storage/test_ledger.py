@@ -61,20 +61,6 @@ def rehash(raw: bytes, *, key: bytes | None = None, **changes: Any) -> bytes:
 # --- what is written
 
 
-def test_a_line_is_one_json_object_with_the_documented_fields() -> None:
-    lines, last = transaction("one")
-    document = json.loads(lines[0])
-    assert set(document) == {"seq", "at", "kind", "data", "prev", "hash", "state"}
-    assert (document["seq"], document["prev"], document["hash"]) == (1, "0" * 64, last.hash)
-
-
-def test_the_hash_is_sha_256_over_the_canonical_form() -> None:
-    document = json.loads(transaction("one")[0][0])
-    written = document.pop("hash")
-    assert written == digest(document)
-    assert canonical({"b": 1, "a": "\xe9"}) == b'{"a":"\\u00e9","b":1}'
-
-
 def test_all_lines_of_a_transaction_but_the_last_say_more() -> None:
     lines, last = transaction("one", "two", "three", state="after")
     read = list(read_chain(lines))
@@ -148,16 +134,6 @@ def test_tampering_is_noticed_at_its_line(number: int, problem: str, tamper: Tam
 
 
 # --- the key
-
-
-def test_a_keyed_ledger_is_read_with_its_key() -> None:
-    assert names(ledger(key=KEY), key=KEY) == [f"event-{seq}" for seq in range(1, 6)]
-
-
-@pytest.mark.parametrize("key", [None, b"another key"], ids=["without-the-key", "with-another-key"])
-def test_a_keyed_ledger_is_not_read_otherwise(key: bytes | None) -> None:
-    with pytest.raises(TamperedError, match="its hash is wrong"):
-        names(ledger(key=KEY), key=key)
 
 
 def test_without_the_key_nobody_makes_a_hash_that_fits() -> None:

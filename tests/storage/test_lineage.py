@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from phase_gate.config.compiled import load_compiled
-from phase_gate.errors import ForeignStateError, StorageError
+from phase_gate.errors import ForeignStateError
 from phase_gate.gate.order import Entry, entry_events
 from phase_gate.gate.state import Event, state_to_json
 from phase_gate.storage.repair import repair
-from phase_gate.storage.rollback_guard import LastSeen, RollbackGuard
+from phase_gate.storage.rollback_guard import RollbackGuard
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, contents, declare, end_cycle, fact, facts, open_store, overwrite
 
@@ -109,24 +109,6 @@ def test_another_task_s_ledger_can_not_be_accepted(user: User, folder: Path) -> 
     put_in_another_task(user, folder)
     with pytest.raises(ForeignStateError), user.store(folder).transaction(accept_rollback=True) as change:
         change.record(fact("lost"))
-
-
-def test_where_nothing_is_remembered_only_the_task_s_name_is_compared(folder: Path) -> None:
-    runner = User(None)
-    begin(runner.store(folder))
-    put_in_another_clone(runner, folder)
-    assert facts(runner.store(folder)) == ["a", "b", "c", "d"]
-    put_in_another_task(runner, folder)
-    with pytest.raises(ForeignStateError):
-        runner.store(folder).read()
-
-
-def test_a_name_in_a_file_can_not_write_on_the_terminal(user: User, folder: Path) -> None:
-    begin(user.store(folder, task="\x1b[2J" + "x" * 1000))
-    with pytest.raises(ForeignStateError) as caught:
-        user.store(folder).read()
-    assert "\x1b" not in str(caught.value)
-    assert len(str(caught.value)) < 500
 
 
 # --- twins: what goes on
@@ -255,45 +237,3 @@ def test_a_repair_that_cuts_the_open_cycle_off_asks_for_red_again(user: User, fo
     repair(store)
     state = store.read().state
     assert (state.phase, state.vanished, state.freeze.red_exited) == ("DONE", True, False)
-
-
-# --- what comes between
-
-
-def test_a_memory_that_can_not_be_changed_is_said_and_not_got_stuck_in(
-    user: User, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begin(user.store(folder))
-    shutil.rmtree(folder)
-
-    def refuse(*_: object, **__: object) -> None:
-        raise StorageError("the home is read-only", remedy="mount it")
-
-    monkeypatch.setattr("phase_gate.storage.rollback_guard.write_atomically", refuse)
-    with pytest.raises(StorageError, match="the home is read-only"):
-        begin(user.store(folder))
-    assert not user.store(folder).read().exists
-    monkeypatch.undo()
-    assert facts(declare(begin(user.store(folder)), "one")) == ["one"]
-
-
-class BeginsAnewMeanwhile(RollbackGuard):
-    """A memory in which, just after it was recalled, another process begins the task anew."""
-
-    def __init__(self, user: User, folder: Path) -> None:
-        self._user, self._folder_, self._real = user, folder, user.guard(folder)
-        self._is_done = False
-        super().__init__(None, folder)
-
-    def last_seen(self) -> LastSeen | None:
-        seen = self._real.last_seen()
-        if not self._is_done:
-            self._is_done = True
-            shutil.rmtree(self._folder_)
-            begin(self._user.store(self._folder_))
-        return seen
-
-
-def test_a_beginning_between_recalling_and_opening_is_no_exchange(user: User, folder: Path) -> None:
-    begin(user.store(folder))
-    assert open_store(folder, guard=BeginsAnewMeanwhile(user, folder)).read().serial == 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from phase_gate.errors import (
     StorageError,
 )
 from phase_gate.gate.state import SCHEMA
-from phase_gate.storage.files import FileSystem
 from phase_gate.storage.repair import repair
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, contents, declare, edit_json, facts, lines_of, open_store, pass_once
@@ -79,13 +77,6 @@ def test_a_transaction_without_its_evidence_is_not_a_good_one(store: TaskStore) 
     again.check_objects(again.read().state)
 
 
-def test_an_object_that_nothing_needs_any_more_is_not_missed(store: TaskStore) -> None:
-    unused = store.objects.keep(["of an earlier cycle"])
-    (store.folder / "objects" / f"{unused}.z").unlink()
-    with pytest.raises(NotAllowedError, match="nothing is damaged"):
-        repair(open_store(store.folder))
-
-
 def other_schema(store: TaskStore) -> None:
     edit_json(store.state_file, lambda doc: doc.update(schema=SCHEMA + 1))
 
@@ -135,27 +126,3 @@ def test_a_damaged_object_is_put_aside_so_that_it_can_be_stored_again(store: Tas
     pass_once(again, "second")
     later = open_store(store.folder)
     later.check_objects(later.read().state)
-
-
-class CantOpen(FileSystem):
-    """A disk that can't open objects for a while."""
-
-    def __init__(self) -> None:
-        self.is_sick = True
-
-    def open(self, path: Path, flags: int) -> int:
-        if self.is_sick and path.parent.name == "objects":
-            raise OSError(errno.EINTR, "Interrupted system call")
-        return super().open(path, flags)
-
-
-def test_evidence_that_could_not_be_read_is_not_taken_for_gone(store: TaskStore) -> None:
-    store.state_file.write_bytes(b"\xff")
-    before = contents(store.folder)
-    files = CantOpen()
-    sick = open_store(store.folder, files=files)
-    with pytest.raises(StorageError):
-        repair(sick)
-    assert contents(store.folder) == before
-    files.is_sick = False
-    assert repair(sick).kept_lines == 6

@@ -147,31 +147,6 @@ def test_what_is_refused_can_be_accepted(folder: Path, home: Path, happens: Call
     assert declare(store, "new").read().state.facts[-1].name == "new"
 
 
-def test_somebody_else_who_goes_on_from_what_was_seen_is_welcome(folder: Path, home: Path) -> None:
-    declare(begin(remembering(folder, home)), "one")
-    declare(forgetting(folder), "two", "three")
-    assert facts(declare(remembering(folder, home), "four")) == ["one", "two", "three", "four"]
-
-
-class WritesMeanwhile(RollbackGuard):
-    """A memory in which, just before it is recalled, another process has written to the task."""
-
-    def __init__(self, folder: Path, home: Path) -> None:
-        self._other = remembering(folder, home)
-        self._real = RollbackGuard.for_folder(folder, {"XDG_STATE_HOME": str(home)})
-        super().__init__(None, folder)
-
-    def last_seen(self) -> LastSeen | None:
-        declare(self._other, "meanwhile")
-        return self._real.last_seen()
-
-
-def test_a_write_between_opening_and_remembering_is_no_rollback(folder: Path, home: Path) -> None:
-    begin(remembering(folder, home))
-    store = open_store(folder, guard=WritesMeanwhile(folder, home))
-    assert store.read().serial == 4
-
-
 # --- who may accept it
 
 

@@ -15,11 +15,9 @@ from phase_gate import bound
 from phase_gate.errors import (
     OtherSchemaError,
     PhaseGateError,
-    StorageError,
     TamperedError,
 )
 from phase_gate.gate.state import SCHEMA, state_to_json
-from phase_gate.storage.files import FileSystem
 from phase_gate.storage.ledger import canonical, digest
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import (
@@ -63,14 +61,6 @@ def test_a_transaction_writes_events_and_state(tmp_path: Path) -> None:
     assert json.loads(store.checkpoint_file.read_bytes())["state"] == state_to_json(opened.state)
 
 
-def test_the_lineage_is_random_and_stays(store: TaskStore, tmp_path: Path) -> None:
-    lineage = store.read().lineage
-    declare(store, "four")
-    assert store.read().lineage == stored(store)["lineage"] == lineage
-    assert len(lineage) == 32
-    assert begin(open_store(tmp_path / "other")).read().lineage != lineage
-
-
 def test_the_ignore_file_of_all_tasks_comes_before_anything_else(tmp_path: Path) -> None:
     store = TaskStore(tmp_path / "state" / "tasks" / "one", task="one", state_folder=tmp_path / "state")
     with store.transaction():
@@ -95,17 +85,6 @@ def test_an_exception_writes_nothing(tmp_path: Path, exists: bool) -> None:
         record_and_fail()
     assert contents(tmp_path) == before
     assert store.read().exists is exists
-
-
-@pytest.mark.parametrize("exists", [False, True], ids=["no-task-yet", "a-task"])
-def test_a_transaction_without_events_writes_nothing(tmp_path: Path, exists: bool) -> None:
-    store = open_store(tmp_path / "state")
-    if exists:
-        begin(store)
-    before = contents(tmp_path)
-    with store.transaction():
-        pass
-    assert contents(tmp_path) == before
 
 
 def test_looking_writes_nothing(store: TaskStore) -> None:
@@ -247,29 +226,6 @@ def test_opening_reads_the_state_and_the_ends_of_the_ledger_however_long_it_is(
     assert read < store.ledger_file.stat().st_size / 5
 
 
-class WrittenMeanwhile(FileSystem):
-    """Another process writes when the ledger has been looked at that many times."""
-
-    def __init__(self, looks: int, write: Callable[[], object]) -> None:
-        self._looks, self._write = looks, write
-
-    def stat(self, path: Path, *, follow: bool = False) -> os.stat_result:
-        found = super().stat(path, follow=follow)
-        if path.name == "ledger.jsonl":
-            self._looks -= 1
-            if not self._looks:
-                self._write()
-        return found
-
-
-@pytest.mark.parametrize("looks", [1, 2])
-def test_what_is_written_while_somebody_looks_is_no_damage(store: TaskStore, looks: int) -> None:
-    before = store.read().serial
-    files = WrittenMeanwhile(looks, lambda: declare(store, "meanwhile"))
-    assert open_store(store.folder, files=files).read().serial in (before, before + 1)
-    assert store.read().serial == before + 1
-
-
 # --- opening: tampering
 
 GIVES = "state.json does not match the ledger"
@@ -381,20 +337,6 @@ def test_a_ledger_edited_by_hand_is_refused(
 ) -> None:
     store.ledger_file.write_bytes(b"".join(edit(lines_of(store))))
     assert_refused(store, problem)
-
-
-def test_a_ledger_that_is_gone_is_refused(store: TaskStore) -> None:
-    store.ledger_file.unlink()
-    assert_refused(store, "ledger.jsonl is missing, but state.json exists")
-
-
-@pytest.mark.parametrize("name", ["state.json", "ledger.jsonl"])
-def test_a_symbolic_link_in_a_file_s_place_is_refused(store: TaskStore, tmp_path: Path, name: str) -> None:
-    (store.folder / name).rename(tmp_path / name)
-    (store.folder / name).symlink_to(tmp_path / name)
-    before = (tmp_path / name).read_bytes()
-    assert_refused(store, f"{name} is a symbolic link", StorageError)
-    assert (tmp_path / name).read_bytes() == before
 
 
 # --- opening: other versions

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Callable
@@ -196,14 +195,6 @@ def test_docs_are_globs(tmp_path: Path) -> None:
         assert names - take_tree(tmp_path, docs=(glob,)).files.keys() == left_out, glob
 
 
-def test_the_given_state_folder_is_never_part(repo: Path) -> None:
-    before = take_tree(repo)
-    write(repo / "state" / "tasks" / "a.py", "a = 1\n")
-    git(repo, "add", "-A")
-    assert take_tree(repo, state_folder=repo / "state", always=["state/tasks/a.py"]) == before
-    assert take_tree(repo).files.keys() - before.files.keys() == {"state/tasks/a.py"}
-
-
 ODD_NAMES = (
     *(b"with space.py", b"new\nline.py", b'"quoted.py', b"-dash.py", b"tab\tand\\slash.py"),
     *("grün-测试.py".encode(), b"latin-\xe9.py"),
@@ -301,17 +292,6 @@ def test_a_root_that_git_ignores_is_walked(repo: Path, pattern: str) -> None:
     write(root / "test_a.py", "a = 2\n")
     assert before.digest.startswith("walk:")
     assert changed_sources(before, take_tree(root)) == ("test_a.py",)
-
-
-def test_variables_of_a_hook_do_not_mislead(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = take_tree(repo)
-    other = write_project(tmp_path / "other")
-    git(other, "init", "-q")
-    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
-    monkeypatch.setenv("GIT_WORK_TREE", str(other))
-    monkeypatch.setenv("GIT_INDEX_FILE", str(other / "index"))
-    monkeypatch.setenv("GIT_PREFIX", "src/")
-    assert take_tree(repo) == before
 
 
 @posix_only
@@ -414,23 +394,6 @@ def test_edits_without_git(plain: Path, tmp_path: Path, edit: Edit, changes: boo
     assert (after.digest != before.digest) is changes
 
 
-@posix_only
-@pytest.mark.usefixtures("no_git")
-def test_a_walk_does_not_follow_links(plain: Path, tmp_path: Path) -> None:
-    target = write(tmp_path / "target" / "a.py", "a = 1\n")
-    (plain / "link.py").symlink_to(target)
-    (plain / "folder").symlink_to(target.parent)
-    (plain / "loop").symlink_to(plain)
-    os.mkfifo(plain / "pipe.py")
-    before = take_tree(plain)
-    write(target, "a = 2\n")
-    assert take_tree(plain) == before
-    assert before.files.keys() == {"link.py", "pyproject.toml", "src/app.py", "tests/test_app.py"}
-    (plain / "link.py").unlink()
-    (plain / "link.py").symlink_to("elsewhere")
-    assert changed_sources(before, take_tree(plain)) == ("link.py",)
-
-
 @pytest.mark.usefixtures("no_git")
 @pytest.mark.parametrize(
     ("limit", "name"),
@@ -527,71 +490,3 @@ def test_a_damaged_cache_is_ignored(plain: Path, tmp_path: Path, reads: Reads, s
     found, count = reads.take(plain, cache)
     assert (found, count) == (take_tree(plain), 3)
     assert reads.take(plain, cache) == (found, 0)
-
-
-@pytest.mark.parametrize("other", [b"other", None], ids=["another-key", "no-key"])
-def test_with_a_key_nothing_counts_that_it_did_not_sign(
-    plain: Path, tmp_path: Path, reads: Reads, other: bytes | None
-) -> None:
-    cache = tmp_path / "cache.json"
-    reads.ahead_ns = HOUR_NS
-    take_tree(plain, cache_file=cache, key=other)
-    for expected in (3, 0):
-        reads.paths.clear()
-        take_tree(plain, cache_file=cache, key=b"ours")
-        assert len(reads.paths) == expected
-
-
-@pytest.mark.usefixtures("no_git")
-@pytest.mark.parametrize(
-    ("prepare", "cache", "made"),
-    [
-        pytest.param((), "state/cache/tree.json", (), id="no-state-folder-no-cache"),
-        pytest.param(("state",), "state/cache/tree.json", ("cache", "cache/tree.json"), id="the-folder-is-made"),
-        pytest.param(("state",), "state/a/b/tree.json", ("a", "a/b", "a/b/tree.json"), id="with-the-folders-above-it"),
-        pytest.param(
-            ("state", "state/cache"), "state/cache/tree.json", ("cache", "cache/tree.json"), id="it-is-there-already"
-        ),
-        pytest.param(("state",), "state/tree.json", ("tree.json",), id="right-in-the-state-folder"),
-        pytest.param(("state",), "elsewhere/tree.json", (), id="nothing-is-made-elsewhere"),
-    ],
-)
-def test_the_folder_of_the_cache(
-    plain: Path, tmp_path: Path, prepare: tuple[str, ...], cache: str, made: tuple[str, ...]
-) -> None:
-    for name in prepare:
-        (tmp_path / name).mkdir()
-    state = tmp_path / "state"
-    found = take_tree(plain, state_folder=state, cache_file=tmp_path / cache)
-    assert found == take_tree(plain)
-    assert state.exists() is bool(prepare)
-    assert sorted(path.relative_to(state).as_posix() for path in state.rglob("*")) == sorted(made)
-    assert not (tmp_path / "elsewhere").exists()
-
-
-def test_the_cache_forgets_what_is_gone(plain: Path, tmp_path: Path, reads: Reads) -> None:
-    cache = tmp_path / "cache.json"
-    reads.ahead_ns = HOUR_NS
-    reads.take(plain, cache)
-    (plain / "src/app.py").unlink()
-    reads.take(plain, cache)
-    assert json.loads(cache.read_bytes()[64:])[2].keys() == {"pyproject.toml", "tests/test_app.py"}
-
-
-# --- differences
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [
-        pytest.param({"a.py": "1"}, {"a.py": "1"}, (), id="same"),
-        pytest.param({"b.py": "1", "a.py": "1"}, {"b.py": "2", "a.py": "2"}, ("a.py", "b.py"), id="edited-sorted"),
-        pytest.param({"a.py": "1"}, {}, ("a.py",), id="deleted"),
-        pytest.param({}, {"a.py": "1"}, (), id="new-source-is-not-rewritten"),
-        pytest.param({"a.csv": "1", "b.txt": "1"}, {"a.csv": "2"}, (), id="data"),
-        pytest.param({"sub/tox.ini": "1"}, {"sub/tox.ini": "2"}, ("sub/tox.ini",), id="pytest-configuration"),
-        pytest.param({"other.toml": "1"}, {"other.toml": "2"}, (), id="configuration-of-others"),
-    ],
-)
-def test_changed_sources(before: dict[str, str], after: dict[str, str], expected: tuple[str, ...]) -> None:
-    assert changed_sources(Tree("git:1", before), Tree("git:2", after)) == expected

@@ -66,13 +66,6 @@ def test_without_git_there_is_a_bound(tmp_path: Path, monkeypatch: pytest.Monkey
         take(tmp_path, "tests")
 
 
-def test_committing_changes_no_id(repository: Project) -> None:
-    before = take(repository.root, "tests")
-    repository.commit_all()
-    after = take(repository.root, "tests")
-    assert {name: after[name] for name in before} == before
-
-
 def test_what_changed_has_another_id(repository: Project) -> None:
     before = take(repository.root, "tests")
     for name in ("tests/table.csv", "tests/data/prices.csv"):
@@ -82,31 +75,8 @@ def test_what_changed_has_another_id(repository: Project) -> None:
     assert changed == {"tests/table.csv", "tests/data/prices.csv"}
 
 
-def test_only_what_is_wanted_is_read(repository: Project) -> None:
-    found = take_data(
-        repository.root,
-        ("tests",),
-        state_folder=repository.root / ".phase-gate",
-        keep=lambda path: path.endswith(".csv"),
-    )
-    assert sorted(found) == ["tests/data/prices.csv", "tests/table.csv"]
-
-
 def test_without_git_it_is_everything(tmp_path: Path) -> None:
     write(tmp_path, "tests/test_a.py", "tests/run.log", *DATA, *OUTPUTS, "src/beside.csv")
     found = take(tmp_path, "tests")
     assert sorted(found) == sorted(("tests/test_a.py", "tests/run.log", *DATA))
     assert set(found.values()) == {name_blob(b"x")}
-
-
-def test_our_own_folder_is_none_of_them(tmp_path: Path) -> None:
-    write(tmp_path, "tests/mine/state.json", "tests/mine/objects/a", "tests/data.csv")
-    found = take_data(tmp_path, ("tests",), state_folder=tmp_path / "tests" / "mine")
-    assert list(found) == ["tests/data.csv"]
-
-
-def test_a_folder_that_looks_like_an_option(project: Project) -> None:
-    write(project.root, "-o/data.csv")
-    assert list(take(project.root, "-o")) == ["-o/data.csv"]
-    project.commit_all()
-    assert list(take(project.root, "-o")) == ["-o/data.csv"]

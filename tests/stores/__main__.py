@@ -37,7 +37,6 @@ _KILLED = {"server killed": partial(server_killed, times=10, writers=8, changes=
 PROOFS: dict[str, dict[str, Any]] = {
     "folder": _HANDED,
     "git-file": {**_CROWD, **_MANY, **_FAILURES, **_HANDED},
-    "git-http": _CROWD,
     "git-ssh": _CROWD,
     "postgresql": {**_CROWD, **_MANY, **_FAILURES, **_KILLED, **_HANDED},
 }

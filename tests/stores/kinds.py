@@ -23,7 +23,7 @@ from phase_gate.stores.postgresql_store import PostgresqlStore
 from phase_gate.stores.shared import SharedStore
 from tests.stores import in_memory
 from tests.stores.database import Database, is_installed, shared_database
-from tests.stores.git_servers import SSHD, serve, serve_by_ssh
+from tests.stores.git_servers import SSHD, serve_by_ssh
 
 
 class Server(Protocol):
@@ -138,20 +138,12 @@ class GitServer:
 def make_bare(folder: Path) -> Path:
     """Make an empty repository to push to."""
     subprocess.run(["git", "init", "-q", "--bare", "--template=", str(folder)], check=True)
-    subprocess.run(["git", f"--git-dir={folder}", "config", "http.receivepack", "true"], check=True)
     return folder
 
 
 @contextlib.contextmanager
 def git_by_file(folder: Path) -> Iterator[GitServer]:
     yield GitServer(make_bare(folder / "remote.git"))
-
-
-@contextlib.contextmanager
-def git_by_http(folder: Path) -> Iterator[GitServer]:
-    bare = make_bare(folder / "remote.git")
-    with serve(folder) as address:
-        yield GitServer(bare, f"{address}/remote.git")
 
 
 @contextlib.contextmanager
@@ -222,7 +214,7 @@ def postgresql(folder: Path, database: Database | None = None) -> Iterator[Postg
 #: By their ids. A kind that needs a server which is not installed is left out of it.
 KINDS: dict[str, Kind] = {"memory": memory}
 if shutil.which("git"):
-    KINDS |= {"git-file": git_by_file, "git-http": git_by_http}
+    KINDS |= {"git-file": git_by_file}
     if SSHD is not None:
         KINDS |= {"git-ssh": git_by_ssh}
 if is_installed():

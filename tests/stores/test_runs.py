@@ -84,43 +84,6 @@ def test_a_store_that_is_away_at_one_end_of_a_run(shop: tuple[Project, in_memory
     assert kinds == [*(("run-started", "run-lost") if goes else ()), "run-started", "run-ended"]
 
 
-# --- on another machine, with another system: nothing of a machine decides anything
-
-
-def check_out_elsewhere(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the same commit as a machine with Windows has it: without state, with its line ends, modes and clock."""
-    project.commit_all()
-    shutil.rmtree(project.root / ".phase-gate")
-    for name, value in (("core.autocrlf", "true"), ("core.fileMode", "false"), ("core.symlinks", "false")):
-        project.git("config", name, value)
-    for name in project.git("ls-files").split():
-        (project.root / name).unlink()
-    project.git("checkout", "-q", "--", ".")
-    assert b"\r\n" in (project.root / "test_calc.py").read_bytes()
-    monkeypatch.setattr("phase_gate.runs.recorder.host_name", lambda: "another")
-    for place in ("storage.store", "runs.ending"):
-        monkeypatch.setattr(f"phase_gate.{place}.now", lambda: "2020-01-01T00:00:00.000Z")
-    monkeypatch.setenv("XDG_STATE_HOME", str(project.root.parent / "elsewhere"))
-
-
-def test_red_on_linux_and_green_on_windows(
-    shop: tuple[Project, in_memory.Server], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project, _ = shop
-    fixture = "import pytest\n\n\n@pytest.fixture\ndef one():\n    return 1\n"
-    project.write({"conftest.py": fixture, "data/rows.txt": "a\nb\n", ".gitignore": ".phase-gate\n"})
-    project.commit_all()
-    assert project.run("--phase=red", "--exit-signal=both fail").code == 0
-    project.write(calc=CALC)
-    assert project.run("--phase=green").code == 10
-    check_out_elsewhere(project, monkeypatch)
-    # With other line ends it is another tree, so the streak starts over; the frozen tests are the same.
-    for expected in (10, 0):
-        ran = project.run("--phase=green")
-        assert ran.code == expected, ran.out
-    assert main(["check", "--gate1"]) == 0
-
-
 # --- beyond its time limit: real processes, killed ones and late ones among them
 
 #: Seconds that a run of these tests may take; `run_limit` has hours.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,12 +9,10 @@ import pytest
 
 from phase_gate.cli.audit import accept_rollback, audit
 from phase_gate.errors import (
-    ForeignStateError,
     MovedError,
     NotAllowedError,
     RollbackError,
     StateError,
-    StoreBusyError,
     StoreUnreachableError,
     TamperedError,
 )
@@ -84,23 +80,6 @@ def test_it_is_called_again_and_judges_on_what_is_true_by_then(
     assert set(facts(other)) == {"faster", "slower"}
 
 
-def test_it_gives_up_at_last_and_a_slow_store_is_asked_less_often(
-    monkeypatch: pytest.MonkeyPatch, no_waits: list[float]
-) -> None:
-    """Else a crowd asks in vain most of the time."""
-    clock = itertools.count(step=2.0)  # a try takes two seconds
-    monkeypatch.setattr("phase_gate.stores.shared.time.monotonic", lambda: next(clock))
-    monkeypatch.setattr("random.uniform", lambda least, most: most)
-
-    @again_if_moved
-    def write() -> None:
-        raise MovedError("moved", remedy="again")
-
-    with pytest.raises(StoreBusyError):
-        write()
-    assert no_waits == [2.0, 4.0, *[8.0] * 38]
-
-
 @pytest.mark.parametrize("follows", [False, True], ids=["alone", "another-has-followed"])
 def test_a_lost_answer_is_looked_up(server: in_memory.Server, tmp_path: Path, follows: bool) -> None:
     one, other = begin(machine(server, tmp_path / "a")), machine(server, tmp_path / "b")
@@ -147,21 +126,6 @@ def test_what_was_changed_in_the_store_is_seen(
     harm(server)
     with pytest.raises(TamperedError):
         machine(server, tmp_path / "b").read()
-
-
-def test_a_user_who_has_lost_the_folder_still_knows_the_store(server: in_memory.Server, tmp_path: Path) -> None:
-    folder, guard = tmp_path / "a", RollbackGuard(tmp_path / "seen.json", tmp_path / "a")
-    declare(begin(machine(server, folder, guard=guard)), "it")
-    shutil.rmtree(folder)
-    assert machine(server, folder, guard=guard).read().serial == 4
-    shutil.rmtree(folder)
-    del server.rows["default"][-1]
-    with pytest.raises(RollbackError, match="line 4 was seen"):
-        machine(server, folder, guard=guard).read()
-    other = in_memory.Server()
-    begin(machine(other, tmp_path / "b"))
-    with pytest.raises(ForeignStateError):
-        machine(other, folder, guard=guard).read()
 
 
 # --- all tasks at once: one question, each verified, and none hides that it can't be trusted

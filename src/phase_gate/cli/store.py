@@ -153,13 +153,10 @@ def _make(
 
         PostgresqlStore(address).make_tables(writers)
         return ("the tables are there", *(f"{name} may read and add, never change or remove" for name in writers))
-    from phase_gate.stores import git_store
+    from phase_gate.stores.git_store import open_store
 
-    found = git_store.init_store(address, cache / "store", environment)
-    return (
-        "the remote takes refs/phase-gate",
-        f"it has {count(found, 'task')} of {address.project}",
-    )
+    found = len(open_store(address, cache / "store", environment).list_tasks())
+    return ("the remote answers", f"it has {count(found, 'task')} of {address.project}")
 
 
 # --- `phase-gate store trust`: a person trusts the store named by the project's configuration, on this machine

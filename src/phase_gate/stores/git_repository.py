@@ -209,14 +209,11 @@ class Repository:
         """
         sizes = json.dumps({name: len(packed) for name, packed in objects.items()})
         files = {"objects": b"\n".join((sizes.encode(), b"".join(objects.values())))} if objects else {}
-        commit = self.write_commit(f"phase-gate {last.serial} {last.hash}", {**files, "rows": rows}, parent)
-        return Sent(commit, last)
-
-    def write_commit(self, subject: str, files: Mapping[str, bytes], parent: str = "") -> str:
-        names = {name: bytes.fromhex(self._write("blob", files[name])) for name in sorted(files)}
+        names = {name: bytes.fromhex(self._write("blob", data)) for name, data in (*files.items(), ("rows", rows))}
         tree = self._write("tree", b"".join(b"100644 %b\0%b" % (name.encode(), blob) for name, blob in names.items()))
-        rows = (f"tree {tree}", *([f"parent {parent}"] if parent else []), *_SIGNED, "", subject, "")
-        return self._write("commit", "\n".join(rows).encode())
+        subject = f"phase-gate {last.serial} {last.hash}"
+        text = "\n".join((f"tree {tree}", *([f"parent {parent}"] if parent else []), *_SIGNED, "", subject, ""))
+        return Sent(self._write("commit", text.encode()), last)
 
     def _write(self, kind: str, content: bytes) -> str:
         """Write an object as git does, without git: three processes more would double the time of a change."""

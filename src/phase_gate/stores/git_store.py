@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from phase_gate.errors import MovedError, RollbackError, StateError, StoreUnreachableError, UsageError
 from phase_gate.hashing import sha256
@@ -22,6 +21,8 @@ from phase_gate.stores.git_repository import ROLLBACK, Answer, Repository, Sent,
 from phase_gate.stores.shared import UNKNOWN, Head, Tail
 
 _TASKS = "refs/phase-gate"
+#: By which a remote may be asked: nothing is sent in the clear, and none runs a command that the address names.
+_PROTOCOLS = "file:ssh:https"
 #: How often a push is tried that the server refuses though no other was first: a lock there is held for a moment.
 _PUSHES = 5
 _FIRST_PAUSE = 0.05
@@ -40,14 +41,6 @@ def open_store(address: StoreAddress, folder: Path, environment: Mapping[str, st
     # A state folder elsewhere does not show the project: then it is the current folder.
     project = state_folder.parent if state_folder.name == ".phase-gate" else Path.cwd()
     return GitStore(address, folder, environment, remote=find_remote(address, project))
-
-
-def init_store(address: StoreAddress, folder: Path, environment: Mapping[str, str]) -> int:
-    """Check that the remote answers and accepts our refs. Return its number of tasks."""
-    store = open_store(address, folder, environment)
-    found = len(store.list_tasks())
-    store.try_refs()
-    return found
 
 
 class GitStore:
@@ -128,18 +121,6 @@ class GitStore:
 
     def forget(self, task: str) -> None:
         self._repository.remove_ref(self._ref(task))
-
-    def try_refs(self) -> None:
-        """Check that the server accepts our refs, by creating and removing one.
-
-        Raises StoreUnreachableError if it does not.
-        """
-        ref = f"{self._prefix}.try/{os.urandom(8).hex()}"
-        value = self._repository.write_commit("phase-gate: a try", {})
-        answer = self._push(ref, "", value)
-        if answer.status != 0:
-            raise self._refused(ref, answer)
-        self._push(ref, value, "")  # where it lets no ref go, it stays: below another name than any task's
 
     # --- reading --------------------------------------------------------------------------------------------------
 
@@ -229,7 +210,7 @@ class GitStore:
         return self._call("push", *words, "--", self._remote, f"{value}:{ref}")
 
     def _call(self, *words: str) -> Answer:
-        return self._repository.call(*words, protocols=":".join(protocols_for(self._remote)))
+        return self._repository.call(*words, protocols=_PROTOCOLS)
 
     # --- names and errors -----------------------------------------------------------------------------------------
 
@@ -317,10 +298,3 @@ def _is_path(place: str) -> bool:
         return False
     before = place.partition("/")[0]
     return os.path.isabs(place) or place.startswith(".") or ("/" in place and ":" not in before)
-
-
-def protocols_for(remote: str) -> Iterator[str]:
-    """Yield by which protocols a remote may be asked: http only on this machine, where no line can be tapped."""
-    yield from ("file", "ssh", "https")
-    if remote.startswith("http://") and urlsplit(remote).hostname in ("localhost", "127.0.0.1", "::1"):
-        yield "http"
