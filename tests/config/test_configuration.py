@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -262,20 +261,6 @@ def test_refuses_with_place_and_remedy(text: str, place: str, problem: str, reme
 
 
 @pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        pytest.param("", "1:1", id="empty"),
-        pytest.param("workflow: " + "x" * 10_000_000, "1:1", id="ten-megabytes"),
-    ],
-)
-def test_what_is_no_yaml_is_refused_by_the_reader(text: str | bytes, place: str) -> None:
-    with pytest.raises(DocumentError) as caught:
-        parse(text)
-    assert caught.value.problem.startswith(f"phase-gate.yaml:{place}: ")
-    assert caught.value.slug == "bad-yaml"
-
-
-@pytest.mark.parametrize(
     ("text", "place", "problem"),
     [
         pytest.param("parameters:\n  requird: 1", "2:3", "has no parameter 'requird'", id="unknown-parameter"),
@@ -328,15 +313,6 @@ def test_a_huge_file_is_not_read_to_its_end(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_bytes(b"#" * 10_000_000)
     with pytest.raises(DocumentError, match=rf"^phase-gate\.yaml:1:1: bigger than {MAX_BYTES} bytes"):
         load_configuration(tmp_path)
-
-
-@pytest.mark.processes
-def test_without_a_file_no_yaml_is_imported(tmp_path: Path) -> None:
-    code = (
-        "import sys, pathlib; from phase_gate.config.configuration import load_configuration;"
-        "load_configuration(pathlib.Path.cwd()); assert 'yaml' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
 
 
 # Schema

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -23,53 +23,19 @@ class Inner(Value):
     inner: str
 
 
-class OfText(Value):
-    k: str
+class Kinds(Value):
+    """A field of each kind."""
 
-
-class OfBoolean(Value):
-    k: bool
-
-
-class OfInteger(Value):
-    k: int = field(minimum=1)
-
-
-class OfNumber(Value):
-    k: float = field(minimum=0)
-
-
-class OfValue(Value):
-    k: MetricValue
-
-
-class OfChoice(Value):
-    k: Choice
-
-
-class OfList(Value):
-    k: tuple[str, ...]
-
-
-class OfListOrOne(Value):
-    k: tuple[str, ...] = field(or_one=True)
-
-
-class OfMapping(Value):
-    k: Inner
-
-
-KINDS: dict[str, Any] = {
-    "text": OfText,
-    "boolean": OfBoolean,
-    "integer": OfInteger,
-    "number": OfNumber,
-    "value": OfValue,
-    "choice": OfChoice,
-    "list": OfList,
-    "list_or_one": OfListOrOne,
-    "mapping": OfMapping,
-}
+    text: str = ""
+    boolean: bool = False
+    integer: int = field(default=1, minimum=1, maximum=9)
+    number: float = field(default=0.0, minimum=0)
+    value: MetricValue = None
+    choice: Choice = "any"
+    list: tuple[str, ...] = ()
+    list_or_one: tuple[str, ...] = field(default=(), or_one=True)
+    mapping: Inner | None = field(default=None, short="inner")
+    span: float = field(default=0.0, span=True)
 
 
 class Form(Value):
@@ -104,45 +70,46 @@ def test_value_by_its_look(text: str, expected: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reader", "text", "expected"),
+    ("text", "expected"),
     [
-        pytest.param("text", "k: 1.10", "1.10", id="a-text-may-look-like-a-number"),
-        pytest.param("number", "k: 7", 7, id="a-whole-number-is-a-number"),
-        pytest.param("choice", "k: 'first'", "first", id="choice-in-quotes"),
-        pytest.param("list", "k: [a, 1, no]", ("a", "1", "no"), id="list-of-texts"),
-        pytest.param("list_or_one", "k: a", ("a",), id="one-text-for-a-list"),
-        pytest.param("mapping", "k: {inner: x}", Inner(inner="x"), id="mapping"),
+        pytest.param("text: 1.10", Kinds(text="1.10"), id="a-text-may-look-like-a-number"),
+        pytest.param("number: 7", Kinds(number=7), id="a-whole-number-is-a-number"),
+        pytest.param("choice: 'first'", Kinds(choice="first"), id="choice-in-quotes"),
+        pytest.param("list: [a, 1, no]", Kinds(list=("a", "1", "no")), id="list-of-texts"),
+        pytest.param("list_or_one: a", Kinds(list_or_one=("a",)), id="one-text-for-a-list"),
+        pytest.param("mapping: {inner: x}", Kinds(mapping=Inner(inner="x")), id="mapping"),
+        pytest.param("mapping: x", Kinds(mapping=Inner(inner="x")), id="text-for-a-mapping"),
+        pytest.param("span: 2m", Kinds(span=120.0), id="span-of-time"),
     ],
 )
-def test_typed_reading(reader: str, text: str, expected: object) -> None:
-    value = Reader(WorkflowError).read(KINDS[reader], document(text))
-    assert value == KINDS[reader](k=expected)
+def test_typed_reading(text: str, expected: Kinds) -> None:
+    assert Reader(WorkflowError).read(Kinds, document(text)) == expected
 
 
 @pytest.mark.parametrize(
-    ("reader", "text", "place", "problem", "remedy"),
+    ("text", "place", "problem", "remedy"),
     [
-        pytest.param("text", "{}", "1:1", "the key 'k' is missing", "add it", id="missing"),
-        pytest.param("text", "# a\nk:", "2:1", "k has no value", "quotes", id="text-of-nothing"),
-        pytest.param("text", "k: '  '", "1:4", "k is blank", "give it a text", id="blank-text"),
-        pytest.param("boolean", "k: yes", "1:4", "has to be a boolean, not 'yes'", "true or false", id="yes"),
-        pytest.param("boolean", "k: 'true'", "1:4", "has to be a boolean", "without quotes", id="quoted-true"),
-        pytest.param("integer", "k: 1.5", "1:4", "whole number", "digits", id="fraction-for-integer"),
-        pytest.param("integer", "k: 0", "1:4", "k can't be 0", "1 or more", id="below-the-minimum"),
-        pytest.param("integer", "k: 010", "1:4", "leading zero", "quotes", id="octal-or-decimal"),
-        pytest.param("integer", f"k: {'9' * 5000}", "1:4", "too big", "shorter", id="5000-digits"),
-        pytest.param("number", "k: 1e999", "1:4", "too big", "shorter", id="infinity"),
-        pytest.param("value", "k: {}", "1:4", "one value, not a mapping", "one number", id="mapping-for-value"),
-        pytest.param("choice", "k: frist", "1:4", "k can't be 'frist'", "first, any", id="closest-choice-first"),
-        pytest.param("list", "k: a", "1:4", "k has to be a list, not 'a'", "[one, two]", id="text-for-list"),
-        pytest.param("list", "k:\n- a\n- [b]", "3:3", "an item of k", "one text", id="list-in-list"),
-        pytest.param("mapping", "k: a", "1:4", "k has to be a mapping, not 'a'", "key: value", id="text-for-mapping"),
-        pytest.param("mapping", "k: {}", "1:4", "the key 'inner' is missing in k", "add it", id="path-in-words"),
+        pytest.param("# a\ntext:", "2:1", "text has no value", "quotes", id="text-of-nothing"),
+        pytest.param("text: '  '", "1:7", "text is blank", "give it a text", id="blank-text"),
+        pytest.param("boolean: yes", "1:10", "has to be a boolean, not 'yes'", "true or false", id="yes"),
+        pytest.param("boolean: 'true'", "1:10", "has to be a boolean", "without quotes", id="quoted-true"),
+        pytest.param("integer: 1.5", "1:10", "whole number", "digits", id="fraction-for-integer"),
+        pytest.param("integer: 0", "1:10", "integer can't be 0", "1 or more", id="below-the-minimum"),
+        pytest.param("integer: 10", "1:10", "integer can't be 10", "9 or less", id="above-the-maximum"),
+        pytest.param("integer: 010", "1:10", "leading zero", "quotes", id="octal-or-decimal"),
+        pytest.param(f"integer: {'9' * 5000}", "1:10", "too big", "shorter", id="5000-digits"),
+        pytest.param("number: 1e999", "1:9", "too big", "shorter", id="infinity"),
+        pytest.param("value: {}", "1:8", "one value, not a mapping", "one number", id="mapping-for-value"),
+        pytest.param("choice: frist", "1:9", "choice can't be 'frist'", "first, any", id="closest-choice-first"),
+        pytest.param("list: a", "1:7", "list has to be a list, not 'a'", "[one, two]", id="text-for-list"),
+        pytest.param("list:\n- a\n- [b]", "3:3", "an item of list", "one text", id="list-in-list"),
+        pytest.param("mapping: [a]", "1:10", "mapping has to be a mapping, not a list", "key: value", id="list"),
+        pytest.param("mapping: {}", "1:10", "the key 'inner' is missing in mapping", "add it", id="path-in-words"),
     ],
 )
-def test_typed_reading_refuses(reader: str, text: str, place: str, problem: str, remedy: str) -> None:
+def test_typed_reading_refuses(text: str, place: str, problem: str, remedy: str) -> None:
     with pytest.raises(WorkflowError) as caught:
-        Reader(WorkflowError).read(KINDS[reader], document(text))
+        Reader(WorkflowError).read(Kinds, document(text))
     assert caught.value.problem.startswith(f"file.yaml:{place}: ")
     assert problem in caught.value.problem
     assert remedy in caught.value.remedy

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,13 +61,6 @@ def test_every_node_has_its_place() -> None:
     assert [getattr(node, "at", "") for node in nodes] == [f"file.yaml:{place}" for place in places]
     assert [node.path for node in (root, root["a"], *items)] == ["", "a", "an item of list", "an item of list"]
     assert [node.is_plain for node in (root["a"], items[0]) if isinstance(node, Text)] == [True, False]
-
-
-@pytest.mark.usefixtures("any_loader")
-def test_several_documents_come_in_order() -> None:
-    documents = read_documents("a: 1\n---\nb: 2\n---\nc: 3\n", name="file.yaml", limit=LIMIT)
-    assert documents == [{"a": "1"}, {"b": "2"}, {"c": "3"}]
-    assert [document.at.line for document in documents] == [1, 3, 5]
 
 
 BOMB = "a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: &c [*b, *b, *b, *b]\n"
@@ -176,17 +167,6 @@ def test_depth_limit(nest: Callable[[int], str]) -> None:
     assert caught.value.slug == "bad-yaml"
     with pytest.raises(DocumentError, match="nested deeper"):
         read(nest(400))
-
-
-@pytest.mark.processes
-def test_yaml_is_imported_by_the_first_reader_only() -> None:
-    code = (
-        "import sys; from phase_gate.config import configuration, rule_files, workflow_parser;"
-        "from phase_gate.config import yaml as yaml_text;"
-        "assert 'yaml' not in sys.modules, 'too early';"
-        "yaml_text.read_document('a: b', name='n', limit=9); assert 'yaml' in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 # Files

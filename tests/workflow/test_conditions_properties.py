@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phase_gate.errors import ConditionError
-from phase_gate.workflow.condition_text import MAX_LENGTH
 from phase_gate.workflow.conditions import Condition, parse_condition
 from phase_gate.workflow.metrics import MetricType, MetricValue
 from tests.sweeps import IS_WHOLE
@@ -152,23 +151,6 @@ def test_the_other_engine_answers_at_all() -> None:
         ask_cel("a == &&", {})
 
 
-@settings(thorough, max_examples=250 if IS_WHOLE else 60)
-@given(expression=expressions, context=contexts())
-def test_agrees_with_cel(expression: Pair, context: Context) -> None:
-    assert parse_condition(expression.ours).evaluate(context).met is ask_cel(expression.cel, context)
-
-
-@settings(thorough, max_examples=250 if IS_WHOLE else 60)
-@given(expression=expressions, context=contexts())
-def test_clauses_agree_with_cel_one_by_one(expression: Pair, context: Context) -> None:
-    for clause in parse_condition(expression.ours).evaluate(context).clauses:
-        plain = clause.text.removeprefix("NOT ")
-        while plain.startswith("NOT "):
-            plain = plain.removeprefix("NOT ")
-        marks = "!" * clause.text[: len(clause.text) - len(plain)].count("NOT ")
-        assert clause.met is ask_cel(f"{marks}({plain})", context)
-
-
 def assert_round_trip(condition: Condition, context: Context) -> None:
     again = parse_condition(condition.text)
     assert again == condition
@@ -178,22 +160,12 @@ def assert_round_trip(condition: Condition, context: Context) -> None:
     assert "\n" not in condition.text
 
 
-@thorough
+@settings(thorough, max_examples=250 if IS_WHOLE else 60)
 @given(expression=expressions, context=contexts())
-def test_round_trip(expression: Pair, context: Context) -> None:
-    assert_round_trip(parse_condition(expression.ours), context)
-
-
-printable = st.characters(exclude_categories=("C", "Z"), include_characters=" \n\t")
-any_literal = st.builds(
-    spell,
-    st.none()
-    | st.booleans()
-    | st.integers(-(10**28), 10**28)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(printable),
-    st.sampled_from("'\""),
-)
+def test_agrees_with_cel_and_with_its_own_text(expression: Pair, context: Context) -> None:
+    condition = parse_condition(expression.ours)
+    assert condition.evaluate(context).met is ask_cel(expression.cel, context)
+    assert_round_trip(condition, context)
 
 
 def assert_answers(text: str) -> None:
@@ -255,17 +227,3 @@ def test_any_value_gets_an_answer(expression: Pair, context: Context) -> None:
         assert not clause.unknown or clause.met is None
         assert not any(isinstance(value, float) and not isfinite(value) for value in clause.values.values())
         assert {*clause.values, *clause.unknown} == parse_condition(clause.text).names
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("(" * MAX_LENGTH, id="only-opening-parentheses"),
-        pytest.param("!" * 9999 + "x", id="nested-marks"),
-        pytest.param("x == '" + "\\" * 9993, id="only-backslashes"),
-        pytest.param("9" * MAX_LENGTH, id="one-long-number"),
-        pytest.param("(" * 1_000_000, id="far-too-long"),
-    ],
-)
-def test_long_and_deep_texts_get_an_answer(text: str) -> None:
-    assert_answers(text)
