@@ -81,23 +81,6 @@ def test_without_a_file_it_is_the_project_s_own(begin: Begin) -> None:
     assert desk.gate("workflow", "check", "../wrong.yaml").code == 2
 
 
-def test_a_metric_that_nothing_gives(begin: Begin) -> None:
-    desk = begin("")
-    desk.project.write({"measured.yaml": MEASURED})
-    ran = desk.gate("workflow", "check", "measured.yaml")
-    assert ran.code == 2
-    assert ran.has(
-        "measured.yaml:7:18: nothing measures build_ok, which the gate of WORK asks for",
-        "try: describe the command build under `evidence: commands:`",
-        "measured.yaml:7:18: nothing measures coverage, which the gate of WORK asks for",
-        "try: install or write the plugin whose pytest_phase_gate_metrics gives it",
-    )
-    desk.project.write({"phase-gate.yaml": "evidence: {commands: {build: {run: make}}}\n"})
-    assert desk.json("workflow", "check", "measured.yaml")["problems"] == 1
-    desk.project.write({"conftest.py": CONFTEST})
-    assert desk.gate("workflow", "check", "measured.yaml").code == 0
-
-
 def test_a_guard_that_a_plugin_offers(begin: Begin) -> None:
     desk = begin("")
     desk.project.write({"measured.yaml": MEASURED.replace("complete-run", "of-ours"), "conftest.py": CONFTEST})

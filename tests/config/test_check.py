@@ -118,12 +118,6 @@ def test_all_problems_of_meaning_are_found_once_the_form_is_right() -> None:
             (8, "no path leads from BUILD, REVIEW to DONE: the phases repeat forever"),
             id="no-way-to-an-end",
         ),
-        pytest.param(
-            "condition: agreed}",
-            "condition: agreed AND consensus_score > 0.5}",
-            (15, "nothing measures consensus_score in REVIEW: this workflow is not a pipeline"),
-            id="a-metric-that-only-pipelines-have",
-        ),
         pytest.param("facts: {agreed", "facts: {agreed: {", (3, "not YAML"), id="no-yaml"),
     ],
 )
@@ -148,19 +142,13 @@ def test_what_follows_from_a_problem_is_no_other(old: str, new: str, expected: t
     assert found(GOOD.replace(old, new)) == [expected]
 
 
-#: A source that offers a guard, and measures nothing.
+#: A source that offers a guard.
 OFFERS = b"def pytest_phase_gate_guards(): return {'of-a-plugin': ...}"
-
-
-def test_a_metric_that_nothing_measures() -> None:
-    assert found(GOOD, plugins=b"") == [(11, "nothing measures build_ok, which the gate of BUILD asks for")]
-    assert found(GOOD, plugins=b"", measured=["build_ok"]) == []
-    assert found(GOOD, plugins=b"pytest_phase_gate_metrics") == []
 
 
 def test_a_guard_that_a_plugin_offers_is_known() -> None:
     text = GOOD.replace("[complete-run, built]", "[of-a-plugin, of-nobody]")
-    assert found(text, plugins=OFFERS, measured=["build_ok"]) == [(12, "unknown guard 'of-nobody'")]
+    assert found(text, plugins=OFFERS) == [(12, "unknown guard 'of-nobody'")]
 
 
 PIPELINE = """\

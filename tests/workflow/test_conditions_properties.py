@@ -109,20 +109,17 @@ def leaves(draw: st.DrawFn) -> Pair:
 @st.composite
 def negations(draw: st.DrawFn, parts: st.SearchStrategy[Pair]) -> Pair:
     part = draw(parts)
-    word = draw(st.sampled_from(["NOT ", "not ", "!"]))
-    is_leaf = not re.search(r" (?:AND|and|OR|or|&&|\|\|) |^\(", part.ours)
+    is_leaf = not re.search(r" (?:AND|and|OR|or) |^\(", part.ours)
     # Our NOT takes a whole comparison; CEL's ! takes the first operand only.
-    ours = part.ours if is_leaf and word != "!" else f"({part.ours})"
-    return Pair(f"{word}{ours}", f"!({part.cel})")
+    ours = part.ours if is_leaf else f"({part.ours})"
+    return Pair(f"{draw(st.sampled_from(['NOT', 'not']))} {ours}", f"!({part.cel})")
 
 
 @st.composite
 def junctions(draw: st.DrawFn, parts: st.SearchStrategy[Pair]) -> Pair:
     """Two parts, often without parentheses, so that both engines show what binds closer."""
     left, right = draw(parts), draw(parts)
-    ours, theirs = draw(
-        st.sampled_from([("AND", "&&"), ("and", "&&"), ("&&", "&&"), ("OR", "||"), ("or", "||"), ("||", "||")])
-    )
+    ours, theirs = draw(st.sampled_from([("AND", "&&"), ("and", "&&"), ("OR", "||"), ("or", "||")]))
     space = draw(st.sampled_from([" ", "\n  "]))
     pair = Pair(f"{left.ours}{space}{ours} {right.ours}", f"{left.cel} {theirs} {right.cel}")
     return Pair(f"({pair.ours})", f"({pair.cel})") if draw(st.booleans()) else pair

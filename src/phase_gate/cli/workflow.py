@@ -65,7 +65,6 @@ def _check(name: str, folder: Path, project: Project) -> Checked:
         guards=load_shipped_guards(),
         extra_metrics=configuration.overlay.metrics,
         plugins=read_plugins(project),
-        measured=[command.metric for command in configuration.evidence.commands.values()],
         commands=configuration.evidence.commands if _is_own(path, project) else None,
     )
 

@@ -31,12 +31,11 @@ _TOKEN = (
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
     r"|(?P<number>-?[0-9](?:[eE][+-][0-9]|[0-9A-Za-z_.])*)"  # broad, so that 0x1F and 1.2.3 are one invalid number
     r"|(?P<operator>[=!<>]=|[<>])"
-    r"|(?P<symbol>&&|\|\||[!()\[\],])"
+    r"|(?P<symbol>[()\[\],])"
     r"""|(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
 )
-#: Reserved words, matched in any case, and symbols, with the kinds of their tokens.
+#: Reserved words, matched in any case, with the kinds of their tokens.
 _WORDS = {"and": "AND", "or": "OR", "not": "NOT", "in": "in", "true": "literal", "false": "literal", "null": "literal"}
-_SYMBOLS = {"&&": "AND", "||": "OR", "!": "NOT"}
 _LITERALS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _ESCAPES = {"\\": "\\", '"': '"', "'": "'", "n": "\n", "t": "\t"}
 _SPACE = " \t\r\n"
@@ -57,6 +56,7 @@ _WRONG_CHARACTERS = {
     "=": ("= is not an operator", "write == to compare; in >= and <= the = comes last"),
     "&": ("& is not an operator", "write AND"),
     "|": ("| is not an operator", "write OR"),
+    "!": ("! is not an operator", "write NOT"),
     ".": ("a name has no parts, and a number starts with a digit", "use a plain name, or write 0.5 for .5"),
     '"': ("this text has no end", 'close it with " in the same line, and write a line break as \\n'),
     "'": ("this text has no end", "close it with ' in the same line, and write a line break as \\n"),
@@ -164,15 +164,15 @@ class _Parser:
             parts.append(self._negation(depth))
         return join("AND", parts)
 
-    def _negation(self, depth: int, mark: str = "") -> Node:
+    def _negation(self, depth: int) -> Node:
         if self._next.kind not in ("NOT", "("):
-            return self._clause(mark)
+            return self._clause()
         if depth == MAX_DEPTH:
             problem = f"parentheses and NOT are nested more than {MAX_DEPTH} deep"
             raise self._error(problem, "write the condition with fewer")
         token = self._take()
         if token.kind == "NOT":
-            return Group("NOT", (self._negation(depth + 1, token.text),))
+            return Group("NOT", (self._negation(depth + 1),))
         inner = self._disjunction(depth + 1)
         if self._next.kind == "end":
             raise self._error("this ( is never closed", "add the missing )", token)
@@ -186,8 +186,7 @@ class _Parser:
             )
         return inner
 
-    def _clause(self, mark: str) -> Node:
-        """Parse a comparison. `mark` is the spelling of a NOT right before it."""
+    def _clause(self) -> Node:
         start = self._next
         self._clauses += 1
         if self._clauses > MAX_CLAUSES:
@@ -200,12 +199,6 @@ class _Parser:
                 raise self._error(f"{start} is not a condition by itself", f"compare it: name == {start}", start)
             return Leaf(left)
         operator = self._take()
-        if mark == "!":
-            # CEL parses (!a) == b, but most people mean !(a == b). A gate must not guess which one is meant.
-            problem = "! before a comparison can be read in two ways"
-            raise self._error(
-                problem, f"write NOT {start} {operator} ..., or put the comparison in parentheses", operator
-            )
         right = self._choices() if operator.kind == "in" else (self._operand(),)
         if self._next.kind in _COMPARISONS:
             raise self._error("comparisons can't be chained", "write two comparisons with AND between them")
@@ -323,7 +316,7 @@ def _tokenize(source: str) -> Iterator[_Token]:
         if kind == "name":
             kind = _WORDS.get(text.lower(), kind)
         elif kind == "symbol":
-            kind = _SYMBOLS.get(text, text)
+            kind = text
         if kind != "space":
             yield _Token(kind, text, offset)
         offset = match.end()

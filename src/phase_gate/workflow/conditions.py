@@ -11,8 +11,7 @@ arithmetic. Pure. `condition_text` has the parser.
     operand     = name | literal
     literal     = integer | float | text | "true" | "false" | "null"
 
-- AND, OR and NOT may be written `&&`, `||` and `!`; words are case-insensitive. NOT applies to the whole clause after
-  it; `!` before a comparison needs parentheses. Spaces and line breaks are ignored.
+- Words are case-insensitive. NOT applies to the whole clause after it. Spaces and line breaks are ignored.
 - Text is quoted with '...' or "...", with the escapes `\\ \" \' \n \t`.
 - Three-valued logic: a name without a usable value, or a comparison of incompatible types, makes a clause unknown.
   NOT unknown is unknown; `false AND unknown` is false; `true OR unknown` is true.
