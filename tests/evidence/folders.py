@@ -26,7 +26,7 @@ class Folder:
             subprocess.run(["git", "init", "-q", str(root)], check=True)
 
     def set(self, **settings: Any) -> Self:
-        self.configuration = replace(self.configuration, **settings)
+        self.configuration = replace(self.configuration, evidence=replace(self.configuration.evidence, **settings))
         return self
 
     def write(self, files: Mapping[str, str | bytes] | None = None, /, **modules: str) -> Self:

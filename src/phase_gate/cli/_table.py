@@ -33,7 +33,7 @@ COMMON = (
 )
 #: Exit codes that every command has.
 COMMON_CODES = {2: "the command line, a file or the rules are invalid", 11: "the state can't be trusted or written"}
-#: Meanings of codes that stand without words.
+#: Meanings of codes without an explanation of their own.
 _USUAL = {"10": "a gate is closed", "12": "a person is needed", "13": "not allowed now: see the message"}
 #: In the text: CLIENT. As `agents.agent_table` lists them.
 _CLIENTS = "claude|codex|gemini|cursor|copilot|vscode"

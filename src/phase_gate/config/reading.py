@@ -1,6 +1,6 @@
 """Convert the nodes of a file to annotated values, and report each fault with its line and column.
 
-Loading stops at the first fault. Checking collects the faults: a value with one is not made, but the others beside it
+Loading stops at the first fault. Checking collects the faults: a value with one is not made, but the others
 are still read.
 """
 
@@ -39,7 +39,7 @@ class Fault(Value):
 
 
 class UnreadableError(Exception):
-    """Raised after a fault was collected that leaves no value. Where other values are beside it, it is suppressed."""
+    """Raised after a fault was collected that leaves no value. Suppressed where other values can still be read."""
 
 
 class Reader:

@@ -73,7 +73,7 @@ class SharedTaskStore(TaskStore):
     def read(self, told: tuple[Head, Tail] | None = None) -> Opened:
         """Return the task as the shared store has it; what is new is written to the folder, under its lock.
 
-        :param told: what the store has told already beyond a line, if that is the folder's last one.
+        :param told: the lines that the store has already sent, if they follow the folder's last one.
         """
         opened = super().read()
         # The state file may lag behind its ledger. An answer without rows means an error: the next query raises it.

@@ -1,4 +1,4 @@
-"""The requirements of a pipeline's phase, as rows that say what to write, and where. Pure."""
+"""The requirements of a pipeline's phase, as rows: what to write, and where. Pure."""
 
 from __future__ import annotations
 
