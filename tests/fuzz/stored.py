@@ -15,10 +15,9 @@ from phase_gate.gate.state import Event
 from phase_gate.storage.files import REAL
 from phase_gate.storage.ledger import GENESIS, encode_transaction
 from phase_gate.storage.objects import ObjectStore
-from phase_gate.storage.rollback_guard import RollbackGuard
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.contents import Contents
-from tests.fuzz.parsers import parser, temporary, text_of, write
+from tests.fuzz.parsers import parser, temporary, write
 from tests.gate.verdicts import verdict
 
 
@@ -97,12 +96,6 @@ def state(data: bytes) -> None:
     _look(write("state/state.json", data).parent)
 
 
-@parser('{"folder": "f", "lineage": "l", "serial": 3, "head": "h", "cycle_is_open": false}')
-def memory(data: bytes) -> None:
-    seen = RollbackGuard(write("memory.json", data), Path(temporary().name)).last_seen()
-    assert seen is None or isinstance(seen.serial, int)
-
-
 @parser(f'{{"schema": 1, "written_ns": {2**62}, "files": {{"a.py": [6, 1, 2, 3, "{"0" * 64}"], "b.py": []}}}}')
 def tree_cache(data: bytes) -> None:
     root = str(write("tree/a.py", b"A = 1\n").parent)
@@ -124,8 +117,3 @@ def stored_object(data: bytes) -> None:
             continue
         finally:
             path.unlink()
-
-
-@parser("0" * 64, "../state.json")
-def object_name(data: bytes) -> None:
-    ObjectStore(Path(temporary().name, "objects"), REAL).load(text_of(data))

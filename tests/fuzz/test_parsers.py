@@ -59,7 +59,7 @@ def test_only_our_own_errors_come_out(name: str, data: st.DataObject) -> None:
 def test_the_seeds_are_valid(name: str) -> None:
     """If seeds were refused, what is made from them would not get far."""
     for seed in PARSERS[name].seeds:
-        if name in ("forged-ledger", "ledger", "object-name", "stored-object"):  # refused by design, at the very end
+        if name in ("forged-ledger", "ledger", "stored-object"):  # refused by design, at the very end
             PARSERS[name](seed)
         else:
             PARSERS[name].read(seed)
@@ -115,35 +115,25 @@ def test_large_input_ends_soon(name: str) -> None:
             raise AssertionError(row) from error
 
 
-@pytest.mark.parametrize(
-    ("name", "data"),
-    [
-        ("output", b"==== 5 passed, " + b"1" * 200_000 + b" skipped in 0.1s ====\n"),
-        ("criteria-markdown", b"# AC-1 a" + b" " * 200_000 + b"x\n"),
-    ],
-    ids=["digits", "blanks-in-a-heading"],
-)
-def test_patterns_do_not_try_every_start(name: str, data: bytes) -> None:
-    PARSERS[name](data)
+def test_patterns_do_not_try_every_start() -> None:
+    PARSERS["output"](b"==== 5 passed, " + b"1" * 200_000 + b" skipped in 0.1s ====\n")
+    PARSERS["criteria-markdown"](b"# AC-1 a" + b" " * 200_000 + b"x\n")
 
 
-@pytest.mark.parametrize("depth", [200, 480, 700, 900, 990, 100_000])
-@pytest.mark.parametrize("name", ["ledger", "forged-ledger", "state", "memory", "tree-cache"])
-def test_depth_in_a_valid_place(name: str, depth: int) -> None:
-    """Deep enough for one reader and too deep for the next, in the middle of a valid document."""
-    nested = b"[" * depth + b"]" * depth
+#: Deep enough for one reader and too deep for the next; and numbers that are none.
+_NESTED = [b"[" * depth + b"]" * depth for depth in (200, 480, 700, 900, 990, 100_000)]
+_NUMBERS = [b"1e999", b"NaN", b"9" * 400 + b".5"]
+
+
+@pytest.mark.parametrize("name", ["ledger", "forged-ledger", "state", "tree-cache"])
+def test_odd_values_in_a_valid_place(name: str) -> None:
     for seed in PARSERS[name].seeds:
-        for place in (b"null", b"{}", b"[]", b"true", b"1"):
-            PARSERS[name](seed.replace(place, nested, 1))
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("number", [b"1e999", b"NaN", b"9" * 400 + b".5"])
-@pytest.mark.parametrize("name", ["ledger", "forged-ledger", "state", "memory", "tree-cache"])
-def test_numbers_that_are_none_in_a_valid_place(name: str, number: bytes) -> None:
-    for seed in PARSERS[name].seeds:
+        for nested in _NESTED:
+            for place in (b"null", b"{}", b"[]", b"true", b"1"):
+                PARSERS[name](seed.replace(place, nested, 1))
         for found in re.finditer(rb"\b\d+(?:\.\d+)?\b", seed):
-            PARSERS[name](seed[: found.start()] + number + seed[found.end() :])
+            for number in _NUMBERS:
+                PARSERS[name](seed[: found.start()] + number + seed[found.end() :])
 
 
 def test_an_object_that_unpacks_without_end_is_refused(tmp_path: Path) -> None:

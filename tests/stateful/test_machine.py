@@ -15,7 +15,7 @@ pytestmark = pytest.mark.processes
 #: With shrinking, which makes a dead end short: only where new ones are looked for.
 SETTINGS = settings(
     max_examples=30 if IS_WHOLE else 1,
-    stateful_step_count=14 if IS_WHOLE else 5,
+    stateful_step_count=14 if IS_WHOLE else 3,
     phases=(Phase.generate, Phase.shrink) if IS_WHOLE else (Phase.generate,),
     suppress_health_check=list(HealthCheck),
 )
