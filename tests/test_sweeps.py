@@ -6,6 +6,7 @@ import pytest
 
 from tests.clause_report import load_criteria
 from tests.conftest import ROOT
+from tests.integrity.stage import EXPERIMENTS
 from tests.sweeps import KEPT, shown_by
 
 #: Has a table of seven, in which the fifth alone shows something; a module's table; and a long test.
@@ -71,6 +72,7 @@ def test_what_is_kept(
     [
         pytest.param(["cli", "drive", "e2e", "tasks"], "criterion", set(load_criteria()), id="clauses"),
         pytest.param(["integrity"], "cheats", set(range(1, 60)), id="false-greens"),
+        pytest.param(["integrity"], "shows", {*EXPERIMENTS.values()}, id="experiments"),
     ],
 )
 def test_none_is_lost(request: pytest.FixtureRequest, folders: list[str], mark: str, wanted: set[object]) -> None:

@@ -13,9 +13,8 @@ from typing import NamedTuple
 import pytest
 
 from phase_gate.recording.document import TestIds
-from tests.e2e.sessions import buckets_of, history_of, last_run, state_of, summary_of
+from tests.e2e.sessions import buckets_of, last_run, state_of, summary_of
 from tests.support import Project
-from tests.sweeps import IS_WHOLE
 
 
 class Row(NamedTuple):
@@ -207,37 +206,26 @@ def matrix(project: Project, *plugins: str) -> dict[str, str]:
 
 
 @pytest.mark.criterion("DC-01", "DC-04")
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("plugins", "options"),
     [
         pytest.param((), (), id="alone"),
-        pytest.param((), ("-v",), id="alone-verbose"),
-        pytest.param(("rerunfailures",), ("--reruns", "1"), id="rerunfailures"),
-        pytest.param(("randomly",), (), id="randomly"),
-        pytest.param(("pytest_cov",), ("--cov=.", "--cov-report="), id="cov"),
-        pytest.param(("timeout",), ("--timeout=60",), id="timeout"),
-        pytest.param(("asyncio",), (), id="asyncio"),
         pytest.param(
             ("rerunfailures", "randomly", "pytest_cov", "timeout", "asyncio"),
             ("-v", "--reruns", "2", "--cov=.", "--cov-report=", "--timeout=60"),
-            id="all-of-them-verbose",
+            id="beside-others",
         ),
     ],
 )
 def test_both_tallies_agree_with_pytest(project: Project, plugins: tuple[str, ...], options: tuple[str, ...]) -> None:
     expected = matrix(project, *plugins)
     arguments = ("--phase=red", "--doctest-modules", "-k", "not left_out", "--tb=no", "-rN", *options)
-
-    # What a single plugin does on workers, it does beside the others, too.
-    is_on_workers = IS_WHOLE or len(plugins) != 1
-    for workers in ((), WORKERS) if is_on_workers else ((),):
+    for number, workers in enumerate(((), WORKERS), start=1):
         ran = project.run_process(*arguments, *workers, plugins=("xdist", *plugins))
         run = last_run(project)
         assert run["counts"] == summary_of(ran.out), f"the second tally, with {workers}\n{ran.out}"
         assert buckets_of(project) == expected, f"the first tally, with {workers}"
-        assert (run["kind"], run["exit_status"], ran.code) == ("complete", 1, 10)
-    assert [run["iteration"] for run in history_of(project)] == ([1, 2] if is_on_workers else [1])
+        assert (run["kind"], run["exit_status"], run["iteration"], ran.code) == ("complete", 1, number, 10)
 
 
 def test_a_status_hook_changes_no_bucket(project: Project) -> None:

@@ -138,7 +138,8 @@ def test_confirm_stops(project: Project, passes: int, runs: int, code: int, stre
     project.write(
         {"phase-gate.yaml": "parameters: {required_green_runs: 3}\n", "count.txt": str(passes)}, test_a=COUNTING
     )
-    ran = project.run_process("--phase=green", "--phase-confirm", "--exit-signal=done", "-v")
+    signal = ("--exit-signal=done",) if passes > 1 else ("--exit-signal", "done")
+    ran = project.run_process("--phase=green", "--phase-confirm", *signal, "-v")
     assert ran.code == code, "the status of the last run is the exit status"
     assert [run["kind"] for run in history_of(project)] == ["complete"] * runs
     assert ran.out.count("test session starts") == runs, "each in a fresh process, all outputs shown whole"

@@ -11,7 +11,7 @@ from _pytest.mark.structures import ParameterSet
 from phase_gate.config.rule_files import load_shipped_guards
 from phase_gate.values import replace
 from tests.conftest import ROOT
-from tests.integrity.net import all_scenarios
+from tests.integrity.net import all_scenarios, read
 from tests.integrity.stage import OPENS, Stage
 from tests.scenarios import (
     EXPERIMENT,
@@ -30,9 +30,10 @@ NOWHERE = {"pytest": (4, 13), "phase-gate": (2, 13)}
 
 
 def as_parameter(scenario: Scenario) -> ParameterSet:
-    """Return a parameter that says what it shows, so that no sample loses a kind, a theme, a guard or an advice."""
+    """Return a parameter that says what it shows, so that no sample loses a kind, a theme, a guard or an experiment."""
     advice = () if scenario.refused_by else scenario.names
-    marks = [pytest.mark.shows(f"theme {scenario.theme}", *scenario.refused_by, *advice)]
+    proven = read().get(scenario.name, {}).get("proof", ()) if scenario.refused_by == {EXPERIMENT} else ()
+    marks = [pytest.mark.shows(f"theme {scenario.theme}", *scenario.refused_by, *advice, *proven)]
     if scenario.is_cheat and scenario.row:
         marks.append(pytest.mark.cheats(scenario.row))
     return pytest.param(scenario, id=scenario.name, marks=marks)

@@ -61,20 +61,14 @@ def sources(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("workers", [0, 2], ids=["in-one-process", "with-two-workers"])
-def test_an_honest_suite_is_clean(sources: Path, tmp_path: Path, workers: int) -> None:
-    if workers:
-        pytest.importorskip("xdist")
-    tools = make_tools(plugins=("xdist",) if workers else ())
-    more = ("-n", str(workers)) if workers else ()
+def test_an_honest_suite_is_clean(sources: Path, tmp_path: Path) -> None:
     alone = run_alone(make_tools(plugins=()), sources, (), home=tmp_path / "home")
-    evidence = run_gated(tools, sources, more, home=tmp_path / "gated-home")
-    row = Row(project=PROJECT, workers=workers, alone=alone, evidence=evidence)
+    evidence = run_gated(make_tools(plugins=("xdist",)), sources, ("-n", "2"), home=tmp_path / "gated-home")
+    row = Row(project=PROJECT, workers=2, alone=alone, evidence=evidence)
     assert alone.summary == COUNTS
     assert row.problems == ()
     assert [each.code for each in evidence.said] == [10, 0]
-    assert render([row]).splitlines()[-1] == f"| sample | 1.0 | {workers or 'none'} | 7 | 1 | 1 | yes | 2 | 0 |"
+    assert render([row]).splitlines()[-1] == "| sample | 1.0 | 2 | 7 | 1 | 1 | yes | 2 | 0 |"
     assert count_clean([row]) == 1
 
 
