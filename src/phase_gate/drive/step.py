@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, cast
 from phase_gate.agents.endings import Ending, classify
 from phase_gate.drive.clients import Client, choose_environment, mark_of, with_mark
 from phase_gate.drive.view import Happening, Tail, Working, render_status
-from phase_gate.evidence.process.output import blot, hidden_in
+from phase_gate.evidence.process.output import blot, find_secrets
 from phase_gate.evidence.process.run import Ended, How, run_process
 from phase_gate.evidence.process.tree import PatientInterrupts, end_marked
 from phase_gate.project import STATE_FOLDER, Project
@@ -230,7 +230,7 @@ def play(session: Session, step: Step) -> Played:
 
 def _let_work(session: Session, step: Step) -> Played:
     project, client, working = session.project, step.client, step.working
-    write_atomically(REAL, step.prompt, blot(step.text, hidden_in(project.environment)).encode(), durable=False)
+    write_atomically(REAL, step.prompt, blot(step.text, find_secrets(project.environment)).encode(), durable=False)
     serial = step.store.read().serial
     given = choose_environment(project, session.settings.env)
     ended = session.run(

@@ -211,22 +211,16 @@ _IN_ADDRESS = re.compile(r"://[^/\s:@]*:([^/\s@]+)@")
 _MIN_LINE = 20
 
 
-def find_secrets(environment: Mapping[str, str]) -> tuple[bytes, ...]:
-    """Return the secret values of an environment, the longest first."""
+def find_secrets(*environments: Mapping[str, str]) -> tuple[bytes, ...]:
+    """Return the secret values of environments, the longest first."""
     found: set[str] = set()
-    for name, value in environment.items():
+    for name, value in (pair for environment in environments for pair in environment.items()):
         if is_secret_name(name):
             found.add(value.strip())
             found.update(line.strip() for line in value.splitlines()[1:-1] if len(line) >= _MIN_LINE)
         found.update(_IN_ADDRESS.findall(value))
     long_enough = (each.encode("utf-8", "surrogateescape") for each in found if len(each) >= MIN_LENGTH)
     return tuple(sorted(long_enough, key=lambda each: (-len(each), each)))
-
-
-def hidden_in(*environments: Mapping[str, str]) -> tuple[bytes, ...]:
-    """Return the secret values of several environments, the longest first."""
-    found = {each for environment in environments for each in find_secrets(environment)}
-    return tuple(sorted(found, key=lambda each: (-len(each), each)))
 
 
 def blot(text: str, hidden: tuple[bytes, ...]) -> str:

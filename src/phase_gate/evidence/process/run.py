@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from phase_gate.evidence.process.output import Output, Pipes, hidden_in
+from phase_gate.evidence.process.output import Output, Pipes, find_secrets
 from phase_gate.evidence.process.tree import KILL, MARK, Interrupts, ProcessTree
 from phase_gate.values import Value
 
@@ -66,7 +66,6 @@ def run_process(
     stream: BinaryIO | None = None,
     tick: Callable[[float], None] = ignore,
     is_apart: bool = True,
-    then: Sequence[str] = (),
     stdin: Path | None = None,
     secrets: Mapping[str, str] | None = None,
     interrupts: Interrupts | None = None,
@@ -82,7 +81,6 @@ def run_process(
     :param limit: bytes that each file keeps, half of them from the beginning and half from the end.
     :param stream: shows the output while the command runs.
     :param tick: called several times a second with the seconds since the start.
-    :param then: further commands, with the same files and time limit. Each runs if the previous one ended with 0.
     :param stdin: the file that the command reads. Default: none.
     :param secrets: an environment whose secret-looking values are removed from the output, too.
     :param interrupts: receives signals already, and determines when they end the command.
@@ -90,16 +88,18 @@ def run_process(
     :param leaves_none: also end the processes that the command left running when it ended by itself.
     """
     began = time.monotonic()
-    output = Output(log, limit, is_apart=is_apart, hidden=hidden_in(environment, secrets or {}), screen=stream)
+    output = Output(log, limit, is_apart=is_apart, hidden=find_secrets(environment, secrets or {}), screen=stream)
     mark = mark or os.urandom(16).hex()
     marks = ":".join(filter(None, (environment.get(MARK), mark)))
 
-    def run_one(words: str | Sequence[str]) -> _One:
+    how: How = "not-started"
+    code, problem, number = None, "", 0
+    try:
         with contextlib.ExitStack() as stack:
             heard = interrupts or stack.enter_context(Interrupts())
             try:
                 process = subprocess.Popen(
-                    shlex.split(words) if isinstance(words, str) and not shell else words,
+                    shlex.split(command) if isinstance(command, str) and not shell else command,
                     shell=shell,
                     cwd=cwd,
                     env={**environment, MARK: marks},
@@ -110,48 +110,33 @@ def run_process(
                     start_new_session=True,
                 )
             except (OSError, ValueError, IndexError) as error:
-                return _One(how="not-started", problem=getattr(error, "strerror", None) or str(error))
-            watch = _Watch(process, ProcessTree(process, mark=mark), output, heard)
-            is_whole = True
-            try:
-                how = watch.wait(began, timeout, tick)
-                # If the command ended by itself, a server that it left running may continue.
-                is_whole = how != "ended" or leaves_none
-            finally:
-                watch.end_rest(is_whole=is_whole)
-            code = process.returncode if how == "ended" else None
-            return _One(how=how, code=code, problem=watch.problem, interrupted_by=heard.number)
-
-    try:
-        step, one = 0, run_one(command)
-        while one.how == "ended" and one.code == 0 and step < len(then):
-            one = run_one(then[step])
-            step += 1
+                problem = getattr(error, "strerror", None) or str(error)
+            else:
+                watch = _Watch(process, ProcessTree(process, mark=mark), output, heard)
+                is_whole = True
+                try:
+                    how = watch.wait(began, timeout, tick)
+                    # If the command ended by itself, a server that it left running may continue.
+                    is_whole = how != "ended" or leaves_none
+                finally:
+                    watch.end_rest(is_whole=is_whole)
+                code, problem = process.returncode if how == "ended" else None, watch.problem
+                number = heard.number if how == "interrupted" else 0
     finally:
         output.finish()  # even if tick raises, so that no file stays open
     lost = f"its output could not be kept: {output.problem}" if output.problem else ""
     return Ended(
-        code=one.code,
-        how=one.how,
+        code=code,
+        how=how,
         seconds=time.monotonic() - began,
         output=log,
         stdout=output.alone[0].path if is_apart else None,
         stderr=output.alone[1].path if is_apart else None,
-        problem="; ".join(filter(None, (one.problem, lost))),
+        problem="; ".join(filter(None, (problem, lost))),
         left_out=output.both.left_out,
         is_kept=not lost,
-        interrupted_by=one.interrupted_by if one.how == "interrupted" else 0,
-        step=step,
+        interrupted_by=number,
     )
-
-
-class _One(Value):
-    """How one of the commands ended."""
-
-    how: How
-    code: int | None = None
-    problem: str = ""
-    interrupted_by: int = 0
 
 
 class _Watch:

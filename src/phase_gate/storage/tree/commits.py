@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from phase_gate.errors import NotAllowedError
-from phase_gate.storage.tree.git_command import run_git, try_git
+from phase_gate.storage.tree.git_command import head_of, run_git, try_git
 from phase_gate.values import Value
 
 
@@ -66,11 +66,7 @@ def ask_git(root: Path, *arguments: str) -> str:
     return "" if output is None else output.decode("utf-8", "replace").strip()
 
 
-# --- uncommitted files, from `git status`
-
-
-#: How many blanks precede the path, by the kind of row.
-_BLANKS = {"1": 8, "2": 9, "u": 10}
+# --- uncommitted files
 
 
 class Status(Value):
@@ -85,22 +81,10 @@ def read_status(folder: str, *, untracked: str = "all") -> Status:
 
     :param untracked: a value of `--untracked-files`.
     """
-    output = run_git(
-        folder,
-        *("status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames"),
-        *("--ignore-submodules=none", f"--untracked-files={untracked}", "--", "."),
-    )
+    options = ("--no-renames", "--ignore-submodules=none", f"--untracked-files={untracked}")
+    output = run_git(folder, "status", "--porcelain", "-z", *options, "--", ".")
     # Paths are relative to the top of the repository, and the folder may be below it.
     is_top = os.path.lexists(os.path.join(folder, ".git"))
     prefix = "" if is_top else os.fsdecode(run_git(folder, "rev-parse", "--show-prefix")).rstrip("\n")
-    head = None
-    rows: dict[str, str] = {}
-    for row in filter(None, os.fsdecode(output).split("\0")):
-        kind, rest = row[0], row[2:]
-        if kind in _BLANKS:
-            rows[row.split(" ", _BLANKS[kind])[-1].removeprefix(prefix)] = rest[:2]
-        elif kind == "?":
-            rows[rest.removeprefix(prefix)] = "??"
-        elif rest.startswith("branch.oid ") and "(" not in rest:
-            head = rest.removeprefix("branch.oid ")
-    return Status(head=head, rows=rows)
+    rows = {row[3:].removeprefix(prefix): row[:2] for row in os.fsdecode(output).split("\0") if row}
+    return Status(head=head_of(Path(folder)) or None, rows=rows)
