@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import phase_gate
-from phase_gate.cli.explain import FINDINGS, OPINIONS
+from phase_gate.cli.explain import FINDINGS
 from phase_gate.config.rule_files import load_shipped_guards
 from phase_gate.errors import MESSAGES
 from tests.cli.conftest import Begin
@@ -70,7 +70,7 @@ def test_what_came_after_the_verdict_is_said(begin: Begin) -> None:
         pytest.param("refactoring_complete", "fact", ("a fact; REFACTOR asks for it", "not known"), id="a-fact"),
         pytest.param("state-tampered", "message", ("state-tampered: The ledger's chain is broken",), id="a-message"),
         pytest.param("flaky", "finding", ("flaky: The test passed only after a rerun.",), id="a-finding"),
-        pytest.param("too-broad", "opinion", ("too-broad: The command runs more",), id="an-opinion"),
+        pytest.param("too-broad", "finding", ("too-broad: The command runs more",), id="an-opinion"),
     ],
 )
 def test_one_name_of_ours(begin: Begin, name: str, kind: str, said: tuple[str, ...]) -> None:
@@ -110,9 +110,9 @@ def test_every_word_in_brackets_is_known(begin: Begin) -> None:
     desk = begin("")
     named = slugs_in_code()
     assert {"flaky", "tests-kept", "could-improve", "vague-done"} <= named
-    known = {*MESSAGES, *FINDINGS, *OPINIONS, *load_shipped_guards()}
+    known = {*MESSAGES, *FINDINGS, *load_shipped_guards()}
     assert (named | slugs_on_the_page()) - known == set()
-    for slug in sorted({*MESSAGES, *FINDINGS, *OPINIONS}):
+    for slug in sorted({*MESSAGES, *FINDINGS}):
         assert desk.json("explain", slug)["text"].startswith(f"{slug}: "), slug
 
 

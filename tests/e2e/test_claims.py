@@ -242,8 +242,7 @@ def test_thresholds_can_be_calibrated_from_what_became_of_claims(project: Projec
     assert (sum(row["claims"] for row in rows), sum(row["true"] for row in rows)) == (2, 1)
     assert [row["low"] <= score < row["high"] for row in rows if row["true"]] == [True]
     said = command(project, "history", "--calibration").out
-    assert "score    claims  true later" in said
-    assert "       2     1   50%" in said
+    assert [row.split()[1:] for row in said.splitlines() if row.endswith("%")] == [["2", "1", "50%"]]
 
 
 @pytest.mark.criterion("CG-14")

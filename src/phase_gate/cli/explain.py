@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import render_json, screen_width
-from phase_gate.codec import spell_out
+from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.errors import MESSAGES, NotAllowedError, UsageError
 from phase_gate.gate.measured import PROVIDED, wanted_names
 from phase_gate.gate.order import shorten
-from phase_gate.gate.verdict import Evaluation, evaluation_to_json
+from phase_gate.gate.verdict import evaluation_to_json
+from phase_gate.proof.proof_text import render_proof
+from phase_gate.proof.task_proof import load_proof
 from phase_gate.report.panel import panel_text, render_panel
+from phase_gate.report.text import proof_section, table_lines
 from phase_gate.task import Task
-from phase_gate.values import Value
 from phase_gate.visible import show_rows
 from phase_gate.workflow.metrics import ALIASES, all_metrics, show_value
 from phase_gate.workflow.model import Phase
 
-#: Findings that belong to no guard: the name that a verdict shows in brackets, and its meaning.
+#: Findings that belong to no guard, and remarks about verify tasks: the name shown in brackets, and its meaning.
 FINDINGS: Mapping[str, str] = {
     "already-passing": "In RED: the test is new or changed, and passes.",
     "asserts-off": "python -O leaves assertions out: the tests check nothing.",
@@ -37,27 +39,24 @@ FINDINGS: Mapping[str, str] = {
     "flaky": "The test passed only after a rerun.",
     "function-unnoticed": "A new or changed function can do nothing, and no target notices.",
     "guarding-fails": "In RED: the test is marked passes_already, and fails.",
+    "needs-script": "The command has several parts: put them into a script, so that one exit code covers all.",
+    "not-readable": "The command can't be read as you would type it.",
     "odd-xpass": "The test passes against an xfail mark that is new.",
     "outcome-rewritten": "A test raised something, and was reported as passed, or arrived as something else.",
     "plugin-removed": "A part of this plugin was unregistered or blocked.",
+    "proves-nothing": "The command succeeds whatever was done.",
     "quality-worse": "ruff has more findings than when the phase began.",
+    "runs-no-test": "The command lists tests, and runs none.",
     "streak-starts-over": "Files changed since the last green run: it needs as many green runs as before once more.",
     "suite-too-fast": "A suite that took its time takes none now, with all of its tests.",
     "support-changed": "RED changed a fixture, helper, constant or file of data that older tests use.",
     "test-dropped": "A test was taken out of the session without a deselect event.",
     "test-fails": "The test fails in a phase that wants passing tests.",
     "tests-gone": "The test was known before this cycle, and since RED is neither there nor moved or renamed.",
-    "two-outcomes": "The test ended otherwise in the run before, on the same files.",
-    "worker-silent": "A worker ended without telling what it saw.",
-}
-#: Remarks about a verify task's command and its description of done.
-OPINIONS: Mapping[str, str] = {
-    "needs-script": "The command has several parts: put them into a script, so that one exit code covers all.",
-    "not-readable": "The command can't be read as you would type it.",
-    "proves-nothing": "The command succeeds whatever was done.",
-    "runs-no-test": "The command lists tests, and runs none.",
     "too-broad": "The command runs more than this task; a failure may have nothing to do with it.",
+    "two-outcomes": "The test ended otherwise in the run before, on the same files.",
     "vague-done": "The description of done can't be checked.",
+    "worker-silent": "A worker ended without telling what it saw.",
 }
 
 
@@ -65,8 +64,9 @@ def explain(call: Call) -> Done:
     task = call.task()
     name, evaluation, standing = call.arguments.name, task.state.evaluation, task.current_status()
     if name is not None:
-        meaning = _Meaning.find(task, name)
-        return Done(text=show_rows(meaning.rows), document={**meaning.document, "text": show_rows(meaning.rows)})
+        kind, named, rows, more = _find_meaning(task, name)
+        text = show_rows(rows)
+        return Done(text=text, document={"kind": kind, "name": named, **more, "text": text})
     if evaluation is None:
         text = show_rows((standing.verdict, f"  next: {standing.next_step}"))
         return Done(text=text, document={"evaluation": None, **standing.document}, code=standing.exit_code)
@@ -84,40 +84,32 @@ def explain(call: Call) -> Done:
 # --- one name
 
 
-class _Meaning(Value):
-    """The meaning of a name, as a document and as rows for people."""
+#: Kind and name, rows for people, and more of the document.
+_Meaning = tuple[str, str, Iterable[str], dict[str, Any]]
 
-    document: dict[str, Any]
-    rows: list[str]
 
-    @classmethod
-    def find(cls, task: Task, name: str) -> _Meaning:
-        """Return the meaning of a name. Raises UsageError if it is unknown."""
-        workflow, evaluation = task.rules, task.state.evaluation
-        metric = next((metric for metric in all_metrics() if metric.name == name), None)
-        fact = ALIASES.get(name, name)
-        phase = workflow.phase(name)
-        if metric is not None:
+def _find_meaning(task: Task, name: str) -> _Meaning:
+    """Return the meaning of a name. Raises UsageError if it is unknown."""
+    workflow, evaluation = task.rules, task.state.evaluation
+    fact, phase = ALIASES.get(name, name), workflow.phase(name)
+    for metric in all_metrics():
+        if metric.name == name:
             value = None if evaluation is None else evaluation.metrics.get(name)
             now = "not measured in the last verdict" if value is None else f"last verdict: {value}"
-            return cls._of("metric", name, f"{name} ({metric.type}): {metric.meaning}", f"  {now}")
-        if fact in workflow.facts:
-            return cls._of("fact", fact, *_fact_rows(task, fact))
-        if name in workflow.guards:
-            return _explain_guard(task, name)
-        if phase is not None:
-            return cls._of("phase", phase.name, *_phase_rows(task, phase))
-        for kind, table in (("message", MESSAGES), ("finding", FINDINGS), ("opinion", OPINIONS)):
-            if name in table:
-                return cls._of(kind, name, f"{name}: {table[name]}")
-        raise UsageError(
-            f"nothing is called {shorten(name)}",
-            remedy="use a metric, a guard, a phase, or the word in brackets behind a message",
-        )
-
-    @classmethod
-    def _of(cls, kind: str, name: str, *rows: str) -> _Meaning:
-        return cls(document={"kind": kind, "name": name}, rows=[*rows])
+            return "metric", name, (f"{name} ({metric.type}): {metric.meaning}", f"  {now}"), {}
+    if fact in workflow.facts:
+        return "fact", fact, _fact_rows(task, fact), {}
+    if name in workflow.guards:
+        return "guard", name, *_explain_guard(task, name)
+    if phase is not None:
+        return "phase", phase.name, _phase_rows(task, phase), {}
+    for kind, table in (("message", MESSAGES), ("finding", FINDINGS)):
+        if name in table:
+            return kind, name, (f"{name}: {table[name]}",), {}
+    raise UsageError(
+        f"nothing is called {shorten(name)}",
+        remedy="use a metric, a guard, a phase, or the word in brackets behind a message",
+    )
 
 
 def _phase_rows(task: Task, phase: Phase) -> Iterator[str]:
@@ -150,40 +142,30 @@ def _fact_rows(task: Task, name: str) -> Iterator[str]:
     ]
 
 
-def _explain_guard(task: Task, name: str) -> _Meaning:
-    guard, state = task.rules.guards[name], task.state
+def _explain_guard(task: Task, name: str) -> tuple[list[str], dict[str, Any]]:
+    guard, state, evaluation = task.rules.guards[name], task.state, task.state.evaluation
     rows = [f"{name}: {guard.condition.text}", f"  if it is unmet: {guard.remedy}"]
-    document: dict[str, Any] = {"kind": "guard", "name": name, "findings": []}
-    if state.evaluation is not None:
-        rows += _found_by(state.evaluation, name)
-        document["findings"] = [
-            row for row in evaluation_to_json(state.evaluation)["findings"] if name in (row["guard"], row["slug"])
-        ]
+    found = [] if evaluation is None else [each for each in evaluation.findings if each.belongs_to(name)]
+    document: dict[str, Any] = {"findings": spell_out_each(found)}
+    for each in () if evaluation is None else evaluation.gate_1.guards:
+        if each.name == name:
+            rows.append("  last verdict: met" if each.met else f"  last verdict: {each.detail}")
+    for finding in found:
+        place = "" if finding.line is None else f" ({finding.file}:{finding.line})"
+        rows.append(f"    {finding.id or finding.file}: {finding.detail}{place}")
     if name == "tests-unchanged" and state.freeze.red_sources is not None:
         frozen = task.store.objects.load(state.freeze.red_sources)
-        changed = sorted({row["file"] for row in document["findings"]} & frozen.keys())
+        changed = sorted({each.file for each in found} & frozen.keys())
         diff = [row for path in changed for row in _diff(task, path, frozen[path])]
         document["diff"] = show_rows(diff)
         rows += diff
-    if name == "targets-proven" and state.proof is not None:
-        from phase_gate.proof.proof_text import runs_text
-        from phase_gate.proof.task_proof import load_proof
-
-        proof = load_proof(task)
-        assert proof is not None, "the state names it"
+    if name == "targets-proven" and (proof := load_proof(task)) is not None:
         document["proof"] = spell_out(proof)
-        rows += runs_text(proof).splitlines()
-    return _Meaning(document=document, rows=rows)
-
-
-def _found_by(evaluation: Evaluation, name: str) -> Iterator[str]:
-    for each in evaluation.gate_1.guards:
-        if each.name == name:
-            yield "  last verdict: met" if each.met else f"  last verdict: {each.detail}"
-    for finding in evaluation.findings:
-        if finding.belongs_to(name):
-            place = "" if finding.line is None else f" ({finding.file}:{finding.line})"
-            yield f"    {finding.id or finding.file}: {finding.detail}{place}"
+        section = proof_section({state.phase or "": document["proof"]})
+        tables = () if section is None else section.tables
+        rows += [row for table in tables for row in table_lines(table, width=screen_width())]
+        rows += render_proof(proof).text.splitlines()
+    return rows, document
 
 
 def _diff(task: Task, path: str, frozen: str) -> Iterator[str]:

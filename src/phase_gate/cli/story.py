@@ -7,11 +7,13 @@ from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
+from phase_gate.cli._streams import screen_width
 from phase_gate.errors import UsageError
 from phase_gate.gate.events import verdict_of
-from phase_gate.gate.measured import describe_override
+from phase_gate.gate.measured import Table, describe_override
 from phase_gate.gate.state import Event
 from phase_gate.gate.verdict import evaluation_to_json
+from phase_gate.report.text import table_lines
 from phase_gate.storage.ledger import Line
 from phase_gate.storage.opening import read_event
 from phase_gate.visible import count, show_rows
@@ -40,13 +42,14 @@ def _calibration(lines: Iterable[Line]) -> Done:
     from phase_gate.codec import spell_out
 
     found = calibrate(line.event for line in lines)
-    rows = ["score    claims  true later"]
-    for row in found.rows:
-        share = "" if row.share is None else f"{row.share:5.0%}"
-        rows.append(f"{row.low:>3}-{row.high - 1:<3}  {row.claims:>6}  {row.true:>4} {share}".rstrip())
-    if found.open:
-        rows.append(f"{found.open} more: nothing came after them")
-    return Done(text=show_rows(rows), document=spell_out(found))
+    rows = [
+        (f"{row.low}-{row.high - 1}", str(row.claims), str(row.true), "" if row.share is None else f"{row.share:.0%}")
+        for row in found.rows
+    ]
+    table = Table(title="", columns=("score", "claims", "true later", "share"), rows=tuple(rows))
+    told = [*table_lines(table, width=screen_width())]
+    told += [f"{found.open} more: nothing came after them"] if found.open else []
+    return Done(text=show_rows(told), document=spell_out(found))
 
 
 def collect_runs(lines: Iterable[Line], task: str, *, lost: tuple[str, ...] = ()) -> list[dict[str, Any]]:
@@ -127,15 +130,16 @@ def _show_count(name: str, number: int) -> str:
 
 
 def _rows(runs: list[dict[str, Any]], waived: list[dict[str, Any]]) -> Iterator[str]:
-    if runs:
-        yield f"{'began':20}  {'phase':9} {'it':>3}  {'kind':10}  tests"
-    else:
+    if not runs:
         yield from ("no run is recorded yet", "  next: pytest --phase=red")
+    rows = []
     for run in runs:
         counts = ", ".join(_show_count(name, number) for name, number in run["counts"].items())
         why = f" ({run['why']})" if run["why"] else ""
         iteration = "" if run["iteration"] is None else str(run["iteration"])
-        yield f"{run['at'][:19] + 'Z':20}  {run['phase']:9} {iteration:>3}  {run['kind']:10}  {counts}{why}"
+        rows.append((f"{run['at'][:19]}Z", run["phase"], iteration, run["kind"], f"{counts}{why}"))
+    table = Table(title="", columns=("began", "phase", "run", "kind", "tests"), rows=tuple(rows))
+    yield from table_lines(table, width=screen_width()) if rows else ()
     for row in waived:
         yield f"waived {row['at'][:19]}Z  {describe_override(row)}"
 

@@ -9,7 +9,6 @@ from phase_gate.proof.base import Change, sum_up
 from phase_gate.proof.unfailing import CLOSING, SuiteProof
 from phase_gate.proof.verdicts import MEANINGS, Proof, Shown, TargetProof, describe_broken
 from phase_gate.report.ci_files import Place
-from phase_gate.report.text import ALTERED, describe_emptied
 from phase_gate.source import PASSES_ALREADY
 from phase_gate.values import Value
 from phase_gate.visible import count, name_first, show_rows
@@ -132,18 +131,6 @@ def _next(proof: Proof, change: Change | None, *, strict: bool) -> Iterator[str]
         yield f"next: {todo} without the change, or mark what guards something that works already: {mark}"
     elif strict:
         yield "next: fix the cause, or leave out --strict"
-
-
-def runs_text(proof: Proof) -> str:
-    """Return a table with the outcomes of each target."""
-    rows = [f"  {'without':8} {'with':8} {'altered':12} {'emptied':12} target"]
-    for target in proof.targets:
-        emptied = describe_emptied(target.notices, was_tried=target.was_tried)
-        altered = ALTERED[target.altered]
-        rows.append(f"  {target.control:8} {target.treatment:8} {altered:12} {emptied:12} {target.id}")
-        said = (_say(proof, target, None) if target.verdict != "proven" else "", target.advice)
-        rows += [f"      {each}" for each in said if each]
-    return show_rows([*rows, f"  {_sum_up(proof, None)}"])
 
 
 def render_suite(proof: SuiteProof) -> Told:

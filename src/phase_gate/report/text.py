@@ -19,19 +19,22 @@ _NAME = 12
 
 
 def table_lines(table: Table, *, width: int) -> Iterator[str]:
-    """Yield title, head and rows. Names are cut where the width is not enough; numbers never are."""
-    rows = (table.columns, *table.rows)
-    widths = [max(width_of(row[index]) for row in rows) for index in range(len(table.columns))]
+    """Yield title, head and rows. Names are cut where the width is not enough; numbers, on the right, never are."""
+    columns = [(name, *(row[index] for row in table.rows)) for index, name in enumerate(table.columns)]
+    widths = [max(map(width_of, column)) for column in columns]
     widths[0] = min(widths[0], max(_NAME, width - 2 - sum(each + 2 for each in widths[1:])))
-    yield table.title
-    for row in rows:
-        numbers = "".join(cell.rjust(each + 2) for cell, each in zip(row[1:], widths[1:], strict=True))
-        yield f"  {_fit(row[0], widths[0])}{numbers}".rstrip()
+    numbers = [all(cell.replace(".", "", 1).isdigit() or not cell for cell in column[1:]) for column in columns]
+    indent = "  " if table.title else ""
+    yield from (table.title,) if table.title else ()
+    for row in zip(*columns, strict=True):
+        cells = (_fit(*each) for each in zip(row, widths, (False, *numbers[1:]), strict=True))
+        yield f"{indent}{'  '.join(cells)}".rstrip()
 
 
-def _fit(name: str, width: int) -> str:
+def _fit(cell: str, width: int, is_number: bool) -> str:
     # The end of a path tells more than its beginning.
-    return pad(name if width_of(name) <= width else f"...{shorten_start(name, width - 3)}", width)
+    shown = cell if width_of(cell) <= width else f"...{shorten_start(cell, width - 3)}"
+    return " " * (width - width_of(shown)) + shown if is_number else pad(shown, width)
 
 
 #: Guards that hold where nothing was measured -> the metric that is above 0 where something was.
