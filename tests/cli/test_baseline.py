@@ -39,7 +39,8 @@ def mixed(begin: Begin) -> Desk:
 def test_known_failures_do_not_close_the_gate_afterwards(mixed: Desk) -> None:
     taken = mixed.project.gate("baseline", "--json", *ARGUMENTS)
     assert taken.code == 0
-    assert taken.document == {"total": 3, "known_failures": ["test_old.py::test_broken"], "revision": None}
+    said = {"total": 3, "known_failures": ["test_old.py::test_broken"], "revision": None}
+    assert taken.document == {**said, "next_command": "pytest --phase=red"}
     assert "1 failed, 1 passed, 1 skipped" in taken.err, "pytest's own output is there, and not on stdout"
     (event,) = [each for each in mixed.json("history", "--events")["events"] if each["kind"] == "baseline-taken"]
     assert event["seq"] == 2

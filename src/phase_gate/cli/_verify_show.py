@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
@@ -18,7 +17,7 @@ from phase_gate.tasks.prompts import explain_failure, find_dependency, make_bund
 from phase_gate.tasks.result import failures_to_json, gate_result, stats_to_json
 from phase_gate.tasks.rules import MARGIN, asks_person, late, resume_command
 from phase_gate.tasks.show import failure_rows, stats_rows, step_rows, task_rows
-from phase_gate.tasks.work import FINISHED, IN_PROGRESS, NOT_PASSED, Status
+from phase_gate.tasks.work import FINISHED, IN_PROGRESS, NOT_PASSED, Status, Verification
 from phase_gate.visible import show_rows
 
 
@@ -33,13 +32,12 @@ def status(call: Call) -> Done:
     rows += ["", *failed] if failed else []
     following, told = _following(overview), render_list(board.project, overview)
     rows += ["", told] if told else []
-    rows += [f"  next: {following}"] if following else []
     document = {
         "tasks": [board.session(row.task).status(row).document for row in overview.rows],
         "gate_stats": stats_to_json(overview),
         "recent_failures": failures_to_json(overview.failures),
     }
-    return Done(text=show_rows(rows), document=document, code=_code(board))
+    return Done(text=show_rows(rows), document=document, next_command=following, code=_code(board))
 
 
 def render_list(project: Project, overview: Overview) -> str:
@@ -105,15 +103,19 @@ def show(call: Call) -> Done:
         "changed": session.changed_since_failure(verification),
     }
     if verification.status is Status.BLOCKED:
-        document["dependency"] = _dependency(session)
-    if verification.status not in (*NOT_PASSED, Status.BLOCKED):
-        return Done(text=text.rstrip("\n"), document=document)
-    return Done(text=f"{text}\n  next: {_after(session)}", document=document)
+        found = find_dependency(verification, board.overview)
+        document["dependency"] = {
+            "name": found.name or None,
+            "status": found.status or None,
+            "completed": found.is_complete,
+            "way": found.way,
+        }
+    following = _after(session, verification) if verification.status in (*NOT_PASSED, Status.BLOCKED) else ""
+    return Done(text=text.rstrip("\n"), document=document, next_command=following)
 
 
-def _after(session: TaskSession) -> str:
+def _after(session: TaskSession, verification: Verification) -> str:
     """Return the command to type after reading."""
-    verification = session.verification()
     level = session.status(verification).escalation.level
     if level > 2:
         return resume_command(verification.wave)
@@ -123,13 +125,3 @@ def _after(session: TaskSession) -> str:
     if verification.status is Status.BLOCKED and dependency.is_waited_for:
         return dependency.command
     return f"phase-gate verify executor FILE --task {session.task}"
-
-
-def _dependency(session: TaskSession) -> dict[str, Any]:
-    found = find_dependency(session.verification(), session.board.overview)
-    return {
-        "name": found.name or None,
-        "status": found.status or None,
-        "completed": found.is_complete,
-        "way": found.way,
-    }

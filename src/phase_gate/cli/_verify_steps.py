@@ -30,7 +30,7 @@ from phase_gate.tasks.steps import review as give_verdict
 from phase_gate.tasks.verify_verdict import advise_task
 from phase_gate.tasks.work import IN_PROGRESS, NOT_PASSED, Status
 from phase_gate.values import replace
-from phase_gate.visible import show_rows
+from phase_gate.visible import show_line, show_rows
 
 
 def open_board(call: Call) -> TaskBoard:
@@ -116,7 +116,7 @@ def _answer_taken(taken: Sequence[tuple[TaskStatus, bool]]) -> Done:
     pending = [status.task for status, _ in taken if status.verification.status is Status.PENDING]
     following = "phase-gate verify start" if pending else "phase-gate verify status"
     document = {"tasks": [status.document for status, _ in taken]}
-    return Done(text=show_rows([*rows, f"  next: {following}"]), document=document)
+    return Done(text=show_rows(rows), document=document, next_command=following)
 
 
 def executor(call: Call) -> Done:
@@ -157,8 +157,9 @@ def commit(call: Call) -> Done:
     following = board.overview.next_command or advise_task(status.verification).next_step
     rows = [f"{status.task}: committed as {status.verification.commit[:10]}", *(f"  {name}" for name in files)]
     return Done(
-        text=show_rows([*rows, f"  next: {following}"]),
+        text=show_rows(rows),
         document={**status.document, "committed_files": list(files)},
+        next_command=following,
     )
 
 
@@ -269,8 +270,8 @@ def resume(call: Call) -> Done:
         wave = given.wave or ""
         resumed = resume_wave(board, wave, call.person())
         shown = f"wave {wave}" if wave else "the list"
-        rows = (f"{shown} continues, by {given.by}: {given.reason}", "  next: phase-gate verify status")
+        text = show_line(f"{shown} continues, by {given.by}: {given.reason}")
         document = {"wave": wave or None, "resumed": list(resumed), "by": given.by, "reason": given.reason}
-        return Done(text=show_rows(rows), document=document)
+        return Done(text=text, document=document, next_command="phase-gate verify status")
     status = resume_task(board.session(task), call.person())
     return answer_status(status, more={"resumed_by": given.by, "reason": given.reason})

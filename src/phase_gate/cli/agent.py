@@ -5,7 +5,17 @@ from __future__ import annotations
 import shlex
 
 from phase_gate.agents.agent_table import AGENT_NAMES, load_agent
-from phase_gate.agents.install import Edit, has_hooks, read_file, remove_block, remove_hooks, show_diff, write_edit
+from phase_gate.agents.install import (
+    Edit,
+    has_hooks,
+    install_block,
+    install_hooks,
+    read_file,
+    remove_block,
+    remove_hooks,
+    show_diff,
+    write_edit,
+)
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli.workflow import read_schema
 from phase_gate.config.configuration import read_own_table
@@ -76,15 +86,13 @@ def init(call: Call) -> Done:
             f"{path.name} could not be written: {error.strerror}", remedy="make the folder writable"
         ) from error
     return Done(
-        text=f"wrote {path}, and {SCHEMA_FILE} for editors\n  next: pytest --phase=red",
+        text=f"wrote {path}, and {SCHEMA_FILE} for editors",
         document={**document, "written": True},
+        next_command="pytest --phase=red",
     )
 
 
 def _install(call: Call) -> Done:
-    from phase_gate.agents.agent_table import load_agent
-    from phase_gate.agents.install import install_block, install_hooks, read_file, show_diff, write_edit
-
     project, program = call.project(), call.arguments.program
     agents = [load_agent(name) for name in dict.fromkeys(call.arguments.agent)]
     settings = {

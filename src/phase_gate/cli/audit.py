@@ -16,8 +16,6 @@ from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.values import replace
 
-# --- `phase-gate audit`: verify every line of the ledger; repair a damaged one, keeping a copy
-
 
 def run(call: Call) -> Done:
     project = call.project()
@@ -26,8 +24,8 @@ def run(call: Call) -> Done:
         return _repair(store)
     if call.arguments.accept_rollback:
         record = accept_rollback(store, call.person())
-        text = "accepted; the streak and the last verdict start over\n  next: pytest --phase=auto"
-        return Done(text=text, document=record)
+        text = "accepted; the streak and the last verdict start over"
+        return Done(text=text, document=record, next_command="pytest --phase=auto")
     done = _audit(project, store)
     if call.arguments.task or call.environment.get("PHASE_GATE_TASK"):
         return done
@@ -47,22 +45,15 @@ def _repair(store: TaskStore) -> Done:
     if isinstance(store, SharedTaskStore):
         if not isinstance(audit(store)[2], TamperedError):
             raise NotAllowedError("nothing is damaged", remedy="phase-gate status")
-        lines, copy = store.download_again()
-        return Done(
-            text=f"repaired: {lines} lines downloaded again from {store.shared.shown}; copy: {copy.name}",
-            document={"repaired": True, "kept_lines": lines, "dropped_bytes": 0, "copy": str(copy)},
-        )
-    done = repair(store)
-    return Done(
-        text=f"repaired: {done.kept_lines} lines kept, {done.dropped_bytes} bytes dropped; copy: {done.copy.name}"
-        "\n  the streak and the last verdict start over: pytest --phase=auto",
-        document={
-            "repaired": True,
-            "kept_lines": done.kept_lines,
-            "dropped_bytes": done.dropped_bytes,
-            "copy": str(done.copy),
-        },
-    )
+        (lines, copy), dropped = store.download_again(), 0
+        text = f"repaired: {lines} lines downloaded again from {store.shared.shown}; copy: {copy.name}"
+    else:
+        done = repair(store)
+        copy, lines, dropped = done.copy, done.kept_lines, done.dropped_bytes
+        text = f"repaired: {lines} lines kept, {dropped} bytes dropped; copy: {copy.name}"
+        text += "\n  the streak and the last verdict start over: pytest --phase=auto"
+    document = {"repaired": True, "kept_lines": lines, "dropped_bytes": dropped, "copy": str(copy)}
+    return Done(text=text, document=document)
 
 
 def _audit(project: Project, store: TaskStore) -> Done:

@@ -38,23 +38,6 @@ class Basket:
         return sum(self.prices)
 """
 
-#: Correct only on every second call: a green that does not last.
-_FLAKY = """\
-import pathlib
-
-
-class Basket:
-    def __init__(self, *prices):
-        self.prices = prices
-
-    def total(self):
-        asked = pathlib.Path("asked.txt")
-        times = len(asked.read_text()) if asked.exists() else 0
-        asked.write_text("x" * (times + 1))
-        late = times // 3 % 2 == 1
-        return sum(self.prices) - (len(self.prices) >= 10 and not late)
-"""
-
 _GOOD = """\
 class Basket:
     def __init__(self, *prices):
@@ -91,19 +74,13 @@ STEPS: tuple[Step, ...] = (
         ends_with=1,
     ),
     Step(
-        says="A second try. It passes, but one green run is never enough.",
-        writes=(("basket.py", _FLAKY),),
-        command=("pytest", "--phase=green"),
+        says="A second try, now with the discount. It passes, but one green run is never enough.",
+        writes=(("basket.py", _GOOD),),
+        command=("pytest", "--phase=green", "-v"),
         ends_with=10,
     ),
     Step(
-        says="One more run on the same code fails, so the streak is back at 0. -v shows every detail.",
-        command=("pytest", "--phase=green", "-v"),
-        ends_with=1,
-    ),
-    Step(
-        says="Now without the bug. --phase-confirm runs the suite again by itself until the streak is long enough.",
-        writes=(("basket.py", _GOOD),),
+        says="--phase-confirm runs the suite again by itself until the streak is long enough.",
         command=("pytest", "--phase=green", "--phase-confirm", "--exit-signal=all three pass, twice"),
     ),
     Step(says="The history, from the ledger:", command=("phase-gate", "history")),

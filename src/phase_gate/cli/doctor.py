@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -39,20 +39,20 @@ def _check_all(call: Call) -> Iterator[Diagnosis]:
     yield check_plugin(call.start)
     try:
         project = call.project()
+        yield Diagnosis("root", "good", str(project.root))
     except PhaseGateError as error:
         yield Diagnosis("configuration", "bad", f"{error.problem}; try: {error.remedy}")
         return
-    yield Diagnosis("root", "good", str(project.root))
     yield check_folder(project)
     try:
         store = call.store(project)
     except PhaseGateError as error:
         yield Diagnosis("store", "bad", f"{error.problem}; try: {error.remedy}")
     else:
-        yield from check_store(store)
+        if (shared := store.shared) is not None:
+            yield _try_it("store", lambda: f"{shared.shown} answers, and has {count(len(shared.list_tasks()), 'task')}")
         yield from check_state(store)
-    yield check_file_system(project)
-    yield check_git(project)
+    yield from check_files(project.root)
     yield from check_agents(project, call.arguments.program)
 
 
@@ -110,19 +110,6 @@ def check_folder(project: Project) -> Diagnosis:
     return Diagnosis("state folder", "good", str(folder))
 
 
-def check_store(store: TaskStore) -> Iterator[Diagnosis]:
-    """Yield whether a shared store can be reached, and whether events wait to be sent to it."""
-    shared = store.shared
-    if shared is None:
-        return
-    try:
-        tasks = len(shared.list_tasks())
-    except PhaseGateError as error:
-        yield Diagnosis("store", "bad", f"{error.problem}; try: {error.remedy}")
-        return
-    yield Diagnosis("store", "good", f"{shared.shown} answers, and has {count(tasks, 'task')}")
-
-
 def check_state(store: TaskStore) -> Iterator[Diagnosis]:
     """Yield the checks of the lock and the ledger."""
     if not is_free(store.lock_file):
@@ -130,24 +117,24 @@ def check_state(store: TaskStore) -> Iterator[Diagnosis]:
         yield Diagnosis("lock", "note", "held by a run or command at the moment: try again later")
         return
     yield Diagnosis("lock", "good", "free")
+    yield _try_it("ledger", lambda: f"{store.read().serial} events, intact")
+
+
+def _try_it(what: str, check: Callable[[], str]) -> Diagnosis:
     try:
-        opened = store.read()
+        return Diagnosis(what, "good", check())
     except PhaseGateError as error:
-        yield Diagnosis("ledger", "bad", f"{error.problem}; try: {error.remedy}")
-        return
-    yield Diagnosis("ledger", "good", f"{opened.serial} events, intact")
+        return Diagnosis(what, "bad", f"{error.problem}; try: {error.remedy}")
 
 
-def check_file_system(project: Project) -> Diagnosis:
-    warning = network_warning(project.root)
-    kind = filesystem_type(project.root) or "unknown"
-    return Diagnosis("file system", "note" if warning else "good", warning or kind)
-
-
-def check_git(project: Project) -> Diagnosis:
-    if try_git(project.root, "rev-parse") is None:
-        return Diagnosis(what="git", mark="note", says="not used: files are compared by walking the folder")
-    return Diagnosis(what="git", mark="good", says="lists the files")
+def check_files(root: Path) -> Iterator[Diagnosis]:
+    """Yield the checks of the file system and of git."""
+    warning = network_warning(root)
+    yield Diagnosis("file system", "note" if warning else "good", warning or filesystem_type(root) or "unknown")
+    if try_git(root, "rev-parse") is None:
+        yield Diagnosis("git", "note", "not used: files are compared by walking the folder")
+    else:
+        yield Diagnosis("git", "good", "lists the files")
 
 
 def _home() -> str:

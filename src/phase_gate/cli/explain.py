@@ -163,7 +163,7 @@ def _explain_guard(task: Task, name: str) -> tuple[list[str], dict[str, Any]]:
         document["proof"] = spell_out(proof)
         section = proof_section({state.phase or "": document["proof"]})
         tables = () if section is None else section.tables
-        rows += [row for table in tables for row in table_lines(table, width=screen_width())]
+        rows += [row for table in tables for row in table_lines(table, width=200)]
         rows += render_proof(proof).text.splitlines()
     return rows, document
 

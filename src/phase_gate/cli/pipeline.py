@@ -76,15 +76,15 @@ def request(call: Call) -> Done:
             made, is_entered = approve_request(task, given.id, by=call.by(), reason=given.reason)
             where = f"back in {made.target}" if is_entered else f"{made.target}, where it leads, is still to come"
             step = enter_command(task.rules, made.target, task.state.task) if is_entered else "phase-gate status"
-            return _answer(made, f"{made.id} is approved: {where}", f"  next: {step}")
+            return _answer(made, f"{made.id} is approved: {where}", following=step)
         case "reject":
             made = reject_request(task, given.id, call.person(), by=call.by())
-            return _answer(made, f"{made.id} is rejected", "  next: phase-gate status")
+            return _answer(made, f"{made.id} is rejected", following="phase-gate status")
     return _list(pipeline)
 
 
-def _answer(made: Request, *rows: str) -> Done:
-    return Done(text=show_rows(rows), document=as_dict(made))
+def _answer(made: Request, *rows: str, following: str = "") -> Done:
+    return Done(text=show_rows(rows), document=as_dict(made), next_command=following)
 
 
 def _describe_proposed(made: Request, workflow: Workflow) -> tuple[str, str]:
@@ -173,9 +173,9 @@ def _start(call: Call, task: Task) -> Done:
     state = start_recovery(task, reason=call.arguments.reason, by=call.by())
     pipeline, workflow = pipeline_of(state), task.rules
     return Done(
-        text=show_line(f"{state.phase} begins: recovery {pipeline.recoveries} of {budget(workflow)}")
-        + "\n  next: phase-gate pipeline recover",
+        text=show_line(f"{state.phase} begins: recovery {pipeline.recoveries} of {budget(workflow)}"),
         document={"phase": state.phase, **_recoveries(pipeline, workflow)},
+        next_command="phase-gate pipeline recover",
     )
 
 

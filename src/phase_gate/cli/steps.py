@@ -335,7 +335,7 @@ def baseline(call: Call) -> Done:
     failing = sorted(test_id for test_id, bucket in odd.items() if bucket in ("failed", "error", "uncollectable"))
     document = {"total": total, "known_failures": failing, "revision": call.arguments.rev}
     rows = [f"the next cycle starts from {total} tests", *(f"  known failure: {test_id}" for test_id in failing)]
-    return Done(text=show_rows([*rows, "  next: pytest --phase=red"]), document=document)
+    return Done(text=show_rows(rows), document=document, next_command="pytest --phase=red")
 
 
 @contextlib.contextmanager

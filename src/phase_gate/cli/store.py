@@ -182,8 +182,5 @@ def run_store_trust(call: Call) -> Done:
         raise NotAllowedError(
             "there is no home folder to keep this in", remedy=f"set PHASE_GATE_STORE={chosen.address}"
         )
-    return Done(
-        text=f"trusted: tasks of this project are in {chosen.address} from now on, on this machine\n"
-        "  next: phase-gate store status",
-        document=document,
-    )
+    text = f"trusted: tasks of this project are in {chosen.address} from now on, on this machine"
+    return Done(text=text, document=document, next_command="phase-gate store status")
