@@ -100,7 +100,7 @@ def test_clicks_keys_and_filters(desktop: Page, folder: Path) -> None:
         return [int(text) for text in desktop.ask(f"return [...{cells}].map(each => each.textContent)")]
 
     open_page(desktop, folder / "sample.html")
-    desktop.find('#timeline [data-first="24"] .hit').click()
+    desktop.find('#timeline [data-run="24"] .hit').click()
     assert desktop.find("#picked").text.startswith("Run 24: GREEN, iteration 5, not green")
     desktop.find("#timeline").send_keys(Keys.ARROW_LEFT)
     assert desktop.find("#picked h3").text.startswith("Run 23:")

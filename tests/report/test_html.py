@@ -167,7 +167,7 @@ def test_ten_thousand_runs_are_a_file_that_can_be_sent() -> None:
 def test_thin_columns_have_only_signs_that_nobody_may_miss() -> None:
     story = build_long(10_000)
     assert legend_signs(story) == []
-    override = Happening(run=9_000, at=story.at, kind="override", text="mara forced GREEN")
+    override = Happening(run=9_900, at=story.at, kind="override", text="mara forced GREEN")
     signs = legend_signs(replace(story, happenings=(*story.happenings, override)))
     assert [kind for kind, *_ in signs] == ["override"]
     assert "exited" in [kind for kind, *_ in legend_signs(build_sample().story())]

@@ -1,59 +1,36 @@
-"""Runs as the columns of a timeline, and headlines."""
+"""The timeline, and headlines."""
 
 from __future__ import annotations
 
 import pytest
 
-from phase_gate.report.story import Happening, LedgerCheck, Run, Story, bands_of, columns_of
+from phase_gate.report.drawing import draw_timeline
+from phase_gate.report.story import Happening, LedgerCheck, Story
 from phase_gate.values import replace
 from tests.report.history import History, given
-from tests.report.samples import build_sample
+from tests.report.samples import build_long, build_sample
 
 
-def runs(*failed: int) -> list[Run]:
-    return [
-        Run(number=number, id=str(number), at="", phase="GREEN", cycle=1, failed=each, iteration=1)
-        for number, each in enumerate(failed, start=1)
-    ]
+def test_the_timeline_has_the_last_runs() -> None:
+    timeline = draw_timeline(build_long(300))
+    assert [each["run"].number for each in timeline["columns"]] == list(range(101, 301))
+    assert timeline["label"].startswith("The last 200 of 300 runs, ")
 
 
-@pytest.mark.parametrize(
-    ("number", "columns", "in_first"),
-    [
-        pytest.param(1, 1, 1, id="one"),
-        pytest.param(200, 200, 1, id="as-many-as-there-is-room-for"),
-        pytest.param(201, 101, 2, id="one-more-and-two-share-a-column"),
-        pytest.param(10_000, 200, 50, id="ten-thousand"),
-    ],
-)
-def test_how_many(number: int, columns: int, in_first: int) -> None:
-    found = columns_of(runs(*[0] * number), ())
-    assert (len(found), len(found[0].runs)) == (columns, in_first)
-    assert [run.number for column in found for run in column.runs] == list(range(1, number + 1))
-
-
-def test_the_worst_run_is_drawn() -> None:
-    assert [column.worst.failed for column in columns_of(runs(0, 3, 1, 0), (), at_most=2)] == [3, 1]
-
-
-def test_happenings_belong_to_the_run_that_began_last() -> None:
-    happenings = [Happening(run=number, at="", kind="exited", text=str(number)) for number in (0, 1, 3, 4)]
-    found = columns_of(runs(0, 0, 0, 0), happenings, at_most=2)
-    assert [[each.text for each in column.happenings] for column in found] == [["1"], ["3", "4"]]
-
-
-def test_runs_that_are_left_out_leave_their_happenings_out() -> None:
-    found = columns_of(runs(0, 0, 0)[1:], [Happening(run=1, at="", kind="exited", text="gone")])
-    assert [column.happenings for column in found] == [(), ()]
+def test_a_sign_belongs_to_the_run_that_began_last() -> None:
+    story = build_sample().story()
+    happenings = [Happening(run=number, at="", kind="exited", text=str(number)) for number in (0, 1, 3)]
+    columns = draw_timeline(replace(story, happenings=tuple(happenings)))["columns"]
+    assert [each["run"].number for each in columns if each["signs"]] == [1, 3]
+    assert columns[2]["title"].endswith(". 3")
 
 
 def test_bands() -> None:
-    story = build_sample().story()
-    bands = bands_of(columns_of(story.runs, story.happenings))
-    assert [(band.phase, band.cycle, band.first, band.last) for band in bands] == [
-        *(("GREEN", 1, 0, 1), ("RED", 2, 2, 3), ("GREEN", 2, 4, 12), ("REFACTOR", 2, 13, 17)),
-        *(("RED", 3, 18, 18), ("GREEN", 3, 19, 28)),
+    bands = draw_timeline(build_sample().story())["bands"]
+    assert [(band["phase"], band["cycle"]) for band in bands] == [
+        *(("GREEN", 1), ("RED", 2), ("GREEN", 2), ("REFACTOR", 2), ("RED", 3), ("GREEN", 3))
     ]
+    assert sum(band["width"] for band in bands) == pytest.approx(29 * bands[0]["width"] / 2)
 
 
 def story_of(*greens: str) -> Story:

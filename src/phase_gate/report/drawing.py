@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 from markupsafe import Markup
 
-from phase_gate.report.story import ABSENT, Band, Column, Series, Story, bands_of, columns_of
+from phase_gate.report.story import ABSENT, SIGNED, Happening, Run, Series, Story
 
 #: Width of the timeline where there is room; a column is never thinner, or wider, than these.
 _WIDTH, _THINNEST, _WIDEST = 1060, 5.0, 36.0
+#: Runs in the timeline: more columns would be too thin to click.
+_MOST = 200
 _LEFT, _RIGHT = 46, 10
 #: Bottom and height of the bars.
 _BOTTOM, _HIGH = 196, 130
@@ -43,61 +46,73 @@ _GRAVE = frozenset({"breaker-open", "forced", "override", "needs-person", "rewou
 
 
 def draw_timeline(story: Story) -> dict[str, Any]:
-    """Return the runs as columns: stacked bars, phases above, the streak below."""
-    columns = columns_of(story.runs, story.happenings)
-    width = _width(columns)
-    right = _LEFT + width * len(columns)
-    highest = max((column.worst.total for column in columns), default=0) or 1
-    grouped = f", {len(columns[0].runs)} in a column" if columns and len(columns[0].runs) > 1 else ""
-    failing = sum(run.failed > 0 for run in story.runs)
+    """Return the last runs as columns: stacked bars, phases above, the streak below."""
+    runs, happened = story.runs[-_MOST:], _by_run(story)
+    width = _width(runs)
+    right = _LEFT + width * len(runs)
+    highest = max((run.total for run in runs), default=0) or 1
+    failing = sum(run.failed > 0 for run in runs)
+    which = f"{len(runs)} runs" if len(runs) == story.all_runs else f"The last {len(runs)} of {story.all_runs} runs"
     return {
         "width": right + _RIGHT,
         "left": _LEFT,
         "right": right,
-        "label": f"{len(story.runs)} runs{grouped}, {failing} with failing tests; the table below has them all",
+        "label": f"{which}, {failing} with failing tests; the table below has them all",
         "scale": [
             (_BOTTOM - _HIGH * part, round(highest * part)) for part in (0, 0.5, 1) if part != 0.5 or highest > 1
         ],
-        "bands": [_draw_band(band, width) for band in bands_of(columns)],
-        "columns": [_draw_column(index, column, width, highest) for index, column in enumerate(columns)],
+        "bands": _draw_bands(runs, width),
+        "columns": [
+            _draw_column(index, run, happened.get(run.number, ()), width, highest) for index, run in enumerate(runs)
+        ],
         "column_width": width,
         "numbers": [
-            (_LEFT + (index + 0.5) * width, columns[index].first.number)
-            for index in range(0, len(columns), max(1, round(70 / width)))
+            (_LEFT + (index + 0.5) * width, runs[index].number)
+            for index in range(0, len(runs), max(1, round(70 / width)))
         ],
     }
 
 
 def legend_signs(story: Story) -> list[tuple[str, Markup, str]]:
     """Return kind, drawing and meaning of the signs that the timeline has."""
-    columns = columns_of(story.runs, story.happenings)
-    drawn = {kind for column in columns for kind in _kinds(column, _width(columns))}
+    runs, happened = story.runs[-_MOST:], _by_run(story)
+    drawn = {kind for run in runs for kind in _kinds(happened.get(run.number, ()), _width(runs))}
     return [(kind, Markup(path), meaning) for kind, (path, meaning) in SIGNS.items() if kind in drawn]
 
 
-def _width(columns: Sequence[Column]) -> float:
-    return min(_WIDEST, max(_THINNEST, (_WIDTH - _LEFT - _RIGHT) / max(1, len(columns))))
+def _width(runs: Sequence[Run]) -> float:
+    return min(_WIDEST, max(_THINNEST, (_WIDTH - _LEFT - _RIGHT) / max(1, len(runs))))
 
 
-def _kinds(column: Column, width: float) -> list[str]:
-    present = {str(each.kind) for each in column.happenings}
+def _by_run(story: Story) -> dict[int, list[Happening]]:
+    """Return what has a sign, by the run that began last before it."""
+    found: dict[int, list[Happening]] = {}
+    for each in story.happenings:
+        if each.kind in SIGNED:
+            found.setdefault(each.run, []).append(each)
+    return found
+
+
+def _kinds(happened: Sequence[Happening], width: float) -> list[str]:
+    present = {str(each.kind) for each in happened}
     kinds = [kind for kind in SIGNS if kind in present and _IMPLIED.get(kind) not in present]
     return [kind for kind in kinds if width >= _THIN or kind in _GRAVE][:_LANES]
 
 
-def _draw_band(band: Band, width: float) -> dict[str, Any]:
-    x, wide = _LEFT + band.first * width, (band.last - band.first + 1) * width
-    return {
-        "band": band,
-        "x": x,
-        "width": wide,
-        "has_name": wide > 7.5 * len(band.phase) + 8,
-        "has_edge": band.first > 0 and wide >= 12,
-    }
+def _draw_bands(runs: Sequence[Run], width: float) -> list[dict[str, Any]]:
+    """Return the phases above the runs: neighbors of one phase have one band."""
+    bands, first = [], 0
+    for (phase, cycle), group in groupby(runs, lambda run: (run.phase, run.cycle)):
+        size = len(list(group))
+        wide = size * width
+        has_name = wide > 7.5 * len(phase) + 8
+        band = {"phase": phase, "cycle": cycle, "x": _LEFT + first * width, "width": wide}
+        bands.append({**band, "has_name": has_name, "has_edge": first > 0 and wide >= 12})
+        first += size
+    return bands
 
 
-def _draw_column(index: int, column: Column, width: float, highest: int) -> dict[str, Any]:
-    run, last = column.worst, column.last
+def _draw_column(index: int, run: Run, happened: Sequence[Happening], width: float, highest: int) -> dict[str, Any]:
     gap = 1 if width < _THIN else 2
     x, y, bars = _LEFT + index * width, float(_BOTTOM), []
     # Failing tests are at the bottom, where their number can be compared from run to run.
@@ -108,17 +123,18 @@ def _draw_column(index: int, column: Column, width: float, highest: int) -> dict
             bars.append((kind if run.counts or kind == "f" else f"{kind} not-counted", y, high))
     has_number = width >= 13
     return {
-        "column": column,
+        "run": run,
+        "title": ". ".join((run.title, *(each.text for each in happened))),
         "x": x,
         "middle": x + width / 2,
         "bars": bars,
         "bar_x": x + gap / 2,
         "bar_width": width - gap,
-        "signs": [(kind, Markup(SIGNS[kind][0])) for kind in _kinds(column, width)],
+        "signs": [(kind, Markup(SIGNS[kind][0])) for kind in _kinds(happened, width)],
         "is_thin": width < _THIN,
-        "streak": last.streak if last.counts and not column.resets else 0,
+        "streak": run.streak if run.counts and not run.resets else 0,
         "radius": min(7.5, width / 2 - 0.5) if has_number else min(3.0, width / 2 - 0.3),
-        "has_number": has_number and last.streak < 100,
+        "has_number": has_number and run.streak < 100,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from phase_gate.gate.breaker import Breaker
@@ -238,79 +238,3 @@ class Story(Value):
 def short_time(at: str) -> str:
     """Return date and time to the minute, in UTC like every time in the record."""
     return at[:16].replace("T", " ")
-
-
-# --- runs as the columns of a timeline, and the phases above them
-
-
-#: More columns would be too thin to click.
-AT_MOST = 200
-
-
-class Column(Value):
-    """One run, or several in a row: the worst of them is drawn."""
-
-    runs: tuple[Run, ...]
-    happenings: tuple[Happening, ...] = ()
-
-    @property
-    def worst(self) -> Run:
-        return max(self.runs, key=lambda run: (run.failed, run.total))
-
-    @property
-    def first(self) -> Run:
-        return self.runs[0]
-
-    @property
-    def last(self) -> Run:
-        return self.runs[-1]
-
-    @property
-    def resets(self) -> bool:
-        return any(run.resets for run in self.runs)
-
-    @property
-    def title(self) -> str:
-        said = self.first.title
-        if len(self.runs) > 1:
-            failing = sum(run.failed > 0 for run in self.runs)
-            said = f"Runs {self.first.number} to {self.last.number}: {failing} of {len(self.runs)} with failing tests,"
-            said += f" {self.worst.failed} at most"
-        return ". ".join((said, *(each.text for each in self.happenings)))
-
-
-class Band(Value):
-    """Neighboring columns of one phase."""
-
-    phase: str
-    cycle: int
-    first: int
-    last: int
-
-
-def columns_of(runs: Sequence[Run], happenings: Iterable[Happening], at_most: int = AT_MOST) -> tuple[Column, ...]:
-    """Return the runs as at most so many columns, each with what happened by its end."""
-    if not runs:
-        return ()
-    size = -(-len(runs) // at_most)
-    begin = runs[0].number
-    by_column: dict[int, list[Happening]] = {}
-    for each in happenings:
-        if each.kind in SIGNED and each.run >= begin:
-            by_column.setdefault((each.run - begin) // size, []).append(each)
-    return tuple(
-        Column(runs=tuple(runs[start : start + size]), happenings=tuple(by_column.get(index, ())))
-        for index, start in enumerate(range(0, len(runs), size))
-    )
-
-
-def bands_of(columns: Iterable[Column]) -> tuple[Band, ...]:
-    """Return the phases above the columns. A column with runs of several phases belongs to the last of them."""
-    bands: list[Band] = []
-    for index, column in enumerate(columns):
-        phase, cycle = column.last.phase, column.last.cycle
-        first = index
-        if bands and (bands[-1].phase, bands[-1].cycle) == (phase, cycle):
-            first = bands.pop().first
-        bands.append(Band(phase=phase, cycle=cycle, first=first, last=index))
-    return tuple(bands)

@@ -32,7 +32,6 @@
       .filter(([number]) => number).map(([number, name]) => `${number} ${name}`).join(", ") || "no tests";
 
   // Runs
-  let range = null;
   let page = 0;
   let shown = [];
   let picked = null;
@@ -41,7 +40,6 @@
   function fits(run) {
     const phase = byId("run-phase").value;
     const kind = byId("run-kind").value;
-    if (range && (run.number < range[0] || run.number > range[1])) return false;
     if (phase && run.phase !== phase) return false;
     if (kind === "uncounted") return run.iteration === null;
     if (kind === "exit") return run.exits;
@@ -75,10 +73,7 @@
     byId("newer").disabled = page === 0;
     byId("older").disabled = page === pages - 1;
     byId("newer").parentElement.hidden = pages === 1;
-    const isFiltered = Boolean(range || byId("run-phase").value || byId("run-kind").value);
-    byId("run-all").hidden = !isFiltered;
-    if (range) byId("run-all").textContent = `All runs (now ${range[0]} to ${range[1]})`;
-    else byId("run-all").textContent = "All runs";
+    byId("run-all").hidden = !(byId("run-phase").value || byId("run-kind").value);
   }
 
   function filter() {
@@ -114,18 +109,12 @@
     cursor = Math.min(Math.max(index, 0), columns.length - 1);
     columns.forEach((each, at) => each.classList.toggle("picked", at === cursor));
     const column = columns[cursor];
-    const first = Number(column.dataset.first);
-    const last = Number(column.dataset.last);
-    picked = runs.find((run) => run.number === last);
+    const number = Number(column.dataset.run);
+    picked = runs.find((run) => run.number === number);
     tell(picked);
-    if (first !== last) {
-      range = [first, last];
-      filter();
-    } else {
-      const at = shown.findIndex((run) => run.number === last);
-      if (at >= 0) page = Math.floor(at / data.page);
-      draw();
-    }
+    const at = shown.findIndex((run) => run.number === number);
+    if (at >= 0) page = Math.floor(at / data.page);
+    draw();
     timeline.setAttribute("aria-valuenow", String(cursor + 1));
     timeline.setAttribute("aria-valuetext", column.querySelector("title").textContent);
     const box = column.getBoundingClientRect();
@@ -155,7 +144,6 @@
     byId("run-phase").addEventListener("change", filter);
     byId("run-kind").addEventListener("change", filter);
     byId("run-all").addEventListener("click", () => {
-      range = null;
       byId("run-phase").value = "";
       byId("run-kind").value = "";
       filter();
