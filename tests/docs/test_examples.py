@@ -124,7 +124,7 @@ def test_drive(example: Example) -> None:
     assert "tests    test_slug.py::test_signs_are_dropped fails" in said
     assert "drive ends: done: both gates are open: GREEN has exited (3 iterations," in said
     example.type("phase-gate report -o report.html")
-    assert "the agent took" in (example.root / "report.html").read_text(encoding="utf-8")
+    assert "the last drive: done" in (example.root / "report.html").read_text(encoding="utf-8")
 
 
 def test_custom_evidence(tmp_path: Path) -> None:

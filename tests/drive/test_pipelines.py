@@ -156,7 +156,6 @@ def test_a_voter_whose_client_is_busy_is_asked_again(crew: Crew) -> None:
     assert [crew.turns(role) for role in ("planner", "voter1", "voter2")] == [1, 1, 3], "and only that one"
     assert len(crew.track.events("reviewed")) == 2
     assert rows[-1]["iterations"] == 1, "waiting is no iteration, and no failure of the plan"
-    assert crew.track.iterations()[0]["waited_seconds"] > 0
 
 
 @pytest.mark.sweep

@@ -70,10 +70,8 @@ class Iteration(Value):
     #: How the agent ended: `ended`, `timed-out`, `interrupted`, `not-started`, `waits`, or `lost` with its driver.
     how: str = ""
     code: int | None = None
-    #: Seconds of the agent, of our own test run, and of waiting for a busy client or for votes.
-    agent_seconds: float = 0.0
-    suite_seconds: float = 0.0
-    waited_seconds: float = 0.0
+    #: Of the agent, of voters, of our own test run, and of waiting for a busy client.
+    seconds: float = 0.0
     #: The decision, a value of `Outcome`, and its reason.
     outcome: str = ""
     reason: str = ""
@@ -88,11 +86,9 @@ class DriveState(Value):
     settings: DriveSettings
     #: The object with the goal; None if no goal was given.
     goal: str | None = None
-    #: The number of the last iteration, how many count, and total seconds: of agents, of tests, and of everything.
+    #: The number of the last iteration, how many count, and the seconds of all.
     number: int = 0
     counted: int = 0
-    agent_seconds: float = 0.0
-    suite_seconds: float = 0.0
     seconds: float = 0.0
     #: Iterations in a row without a change.
     idle: int = 0
@@ -111,9 +107,7 @@ class DriveState(Value):
             self,
             open=None,
             counted=self.counted - (not ended.counts),
-            agent_seconds=round(self.agent_seconds + ended.agent_seconds, 3),
-            suite_seconds=round(self.suite_seconds + ended.suite_seconds, 3),
-            seconds=round(self.seconds + ended.agent_seconds + ended.suite_seconds + ended.waited_seconds, 3),
+            seconds=round(self.seconds + ended.seconds, 3),
             idle=ended.idle,
         )
 
@@ -161,9 +155,8 @@ class DrivePart(Part):
         return ""
 
     def sections(self, value: DriveState) -> tuple[Section, ...]:
-        spent = f"the agent took {show_duration(value.agent_seconds)}, the tests {show_duration(value.suite_seconds)}"
         ended = f"{value.outcome}: {value.reason}" if value.outcome else "not ended"
-        lines = (f"{count(value.number, 'iteration')}; {spent}", f"the last drive: {ended}")
+        lines = (f"{count(value.number, 'iteration')}, {show_duration(value.seconds)}", f"the last drive: {ended}")
         return (Section(title="Drive", lines=lines),)
 
 

@@ -264,7 +264,7 @@ def _lost(drive: DriveState, opened: Iteration, *, at: str) -> Event:
         number=opened.number,
         phase=opened.phase,
         how="lost",
-        agent_seconds=round(passed, 3),
+        seconds=round(passed, 3),
         outcome="lost",
         reason="the driver was killed",
         idle=drive.idle,

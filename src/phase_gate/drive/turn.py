@@ -5,7 +5,6 @@ The only decision made here is whether an answer may count.
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from phase_gate.agents.endings import describe_event
@@ -65,7 +64,7 @@ class Turn:
         self._signal_before = "" if waiting is None else waiting.identity
         #: Iterations in a row without a change; seconds of the drive.
         self.idle, self.spent = drive.idle, drive.seconds
-        self._suite_seconds = self._waited = 0.0
+        self._before = drive.seconds
         #: For the next prompt.
         self.notes: list[str] = []
         self.played: Played | None = None
@@ -112,7 +111,7 @@ class Turn:
     def judge(self, played: Played) -> None:
         """Take the agent's answer, run the tests, and evaluate_output its claim."""
         session = self.session
-        self.played, self._waited = played, played.waited
+        self.played = played
         self.spent += played.seconds + played.waited
         if played.how == "timed-out":
             self.note(f"you were stopped after {show_duration(played.seconds)}: do less in one iteration")
@@ -158,9 +157,7 @@ class Turn:
             phase=self.phase.name,
             how="waits" if played.is_busy else played.how,
             code=played.code,
-            agent_seconds=played.seconds,
-            suite_seconds=self._suite_seconds,
-            waited_seconds=self._waited,
+            seconds=round(self.spent - self._before, 3),
             outcome=outcome,
             reason=reason,
             counts=not played.is_busy,
@@ -221,9 +218,7 @@ class Turn:
             self.note(error.problem)
             return not asks_votes
         if standing is not None and not standing.is_reached and self.roles.voters:
-            began = time.monotonic()
             self.outside = self._ask_voters(standing)
-            self._waited += round(time.monotonic() - began, 3)
         self.task = self.session.task()
         if self.outside:
             return None
@@ -316,7 +311,6 @@ class Turn:
     def _run_suite(self, phase: Phase) -> None:
         session, limit, log = self.session, self.session.settings.test_time_limit, self._file("tests.log")
         suite = run_suite(session, phase, log, self._working("tests", phase, limit))
-        self._suite_seconds = round(suite.seconds, 3)
         self.spent += suite.seconds
         self.task = session.task()
         standing = self.task.current_status()
@@ -326,7 +320,7 @@ class Turn:
             phase=phase.name,
             how=suite.how,
             code=suite.code,
-            seconds=self._suite_seconds,
+            seconds=round(suite.seconds, 3),
             status=standing.status,
             reason=standing.reason if phase.tests != "none" else f"pytest ended with {suite.code}",
             log=session.relative(log),
