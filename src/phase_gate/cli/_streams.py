@@ -16,8 +16,11 @@ from phase_gate.visible import escape_orders, fit_encoding, show_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import BinaryIO, TextIO
 
+#: Bytes of a file that a command is given: far more than an agent prints in one turn.
+_MOST = 64 * 1024 * 1024
 #: How rows begin that users type or copy.
 _TO_TYPE = ("next", "try: ", "$ ")
 #: The terminal color of rows, by how they begin.
@@ -194,6 +197,24 @@ def read_input(limit: int | None = None) -> bytes:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
     raise UsageError(f"standard input can't be read: {why}", remedy="name a file, or pipe the text in")
+
+
+def read_given(start: Path, name: str, limit: int = _MOST) -> bytes:
+    """Return the content of a file given to a command, or of standard input for `-`. Raises UsageError if it can't."""
+    try:
+        if name == "-":
+            data = read_input(limit + 1)
+        else:
+            with open(start / name, "rb") as stream:
+                data = stream.read(limit + 1)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UsageError(
+            f"{name} can't be read: {why}", remedy="name a file that can be read, or - for input"
+        ) from None
+    if len(data) > limit:
+        raise UsageError(f"{name} is longer than {limit:,} bytes", remedy="shorten it, or hand over its end: tail -c")
+    return data
 
 
 def screen_width() -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
-from phase_gate.cli._streams import draw, print_aside, raw_output, read_input
+from phase_gate.cli._streams import draw, print_aside, raw_output, read_given
 from phase_gate.cli.people import ask_for_word
 from phase_gate.errors import UsageError
 from phase_gate.gate.verdict import evaluation_to_json
@@ -176,23 +176,11 @@ def abandon(call: Call) -> Done:
 def _read_attachment(call: Call, project: Project) -> Attachment:
     """Read a report or a verdict. Raises UsageError if it can't be read."""
     given, by, user = call.arguments.file, call.arguments.by, who_am_i(call.environment)
+    data = read_given(call.start, given)
     if given == "-":
-        return Attachment(data=read_input(), name="standard input", by=by, user=user)
-    path = call.start / given
-    try:
-        data, written = path.read_bytes(), path.stat().st_mtime
-    except OSError as error:
-        raise UsageError(
-            f"{given}: {error.strerror or error}", remedy="name a file that can be read, or - for input"
-        ) from None
-    return Attachment(
-        data=data,
-        name=Path(given).name,
-        path=_path_from_root(call, project, given),
-        written=written,
-        by=by,
-        user=user,
-    )
+        return Attachment(data=data, name="standard input", by=by, user=user)
+    path, written = _path_from_root(call, project, given), (call.start / given).stat().st_mtime
+    return Attachment(data=data, name=Path(given).name, path=path, written=written, by=by, user=user)
 
 
 def _path_from_root(call: Call, project: Project, given: str) -> str | None:

@@ -9,7 +9,7 @@ from phase_gate.claims.agent_output import read_transcript
 from phase_gate.claims.confidence import measurable
 from phase_gate.claims.decision import Decision, Outcome, Threshold, own_threshold
 from phase_gate.cli._answer import Call, Done
-from phase_gate.cli._streams import print_aside, print_progress, read_input
+from phase_gate.cli._streams import print_aside, print_progress, read_given
 from phase_gate.codec import spell_out
 from phase_gate.decisions.claiming import THRESHOLD_VARIABLE, DecidedClaim, decide_claim, read_claim
 from phase_gate.errors import NotAllowedError, UsageError
@@ -19,9 +19,6 @@ from phase_gate.values import replace
 from phase_gate.visible import count, show_line, show_rows
 from phase_gate.workflow.names import run_command, signal_command
 from phase_gate.workflow.settings import ExitGate
-
-#: Far more than an agent prints in one turn.
-_MAX_BYTES = 64 * 1024 * 1024
 
 
 def run(call: Call) -> Done:
@@ -51,25 +48,10 @@ def run(call: Call) -> Done:
 
 def _read(call: Call) -> tuple[str, ...]:
     """Return the agent's messages."""
-    raw = _read_bytes(call)
+    raw = read_given(call.start, call.arguments.file)
     is_wide = raw[:2] in (b"\xff\xfe", b"\xfe\xff")
     text = raw.decode("utf-16" if is_wide else "utf-8", "replace")
     return read_transcript(text) if call.arguments.transcript else (text,)
-
-
-def _read_bytes(call: Call) -> bytes:
-    name = call.arguments.file
-    try:
-        if name == "-":
-            raw = read_input(_MAX_BYTES + 1)
-        else:
-            with open(call.start / name, "rb") as stream:
-                raw = stream.read(_MAX_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"{name} can't be read: {error.strerror or error}", remedy="name the agent's output") from None
-    if len(raw) > _MAX_BYTES:
-        raise UsageError(f"{name} is longer than {_MAX_BYTES // 1024 // 1024} MB", remedy="hand over its end: tail -c")
-    return raw
 
 
 def _given_threshold(call: Call) -> Threshold | None:

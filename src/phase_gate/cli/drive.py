@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 
 from phase_gate.cli._answer import Call, Done, require_plugin
+from phase_gate.cli._streams import read_given
 from phase_gate.cli._verify_steps import open_board
 from phase_gate.drive.clients import find_roles, find_team
 from phase_gate.drive.drive_state import find_drive
@@ -119,18 +120,7 @@ def _read_goal(call: Call, task: Task) -> str:
     named = task.project.configuration.drive.goal_file
     if call.arguments.goal is not None or not named:
         return call.arguments.goal or ""
-    path = task.project.root / named
-    try:
-        with open(path, encoding="utf-8") as stream:
-            text = stream.read(_MAX_GOAL + 1)
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "it is no text in UTF-8"
-        raise UsageError(
-            f"{path.name} can't be read: {why}", remedy="name a text file that describes what to build"
-        ) from None
-    if len(text) > _MAX_GOAL:
-        raise UsageError(f"{path.name} is longer than {_MAX_GOAL} characters", remedy="shorten the goal")
-    return text
+    return read_given(task.project.root, named, _MAX_GOAL).decode("utf-8", "replace")
 
 
 def _choose_watchers(call: Call) -> Watchers:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
-from phase_gate.cli._streams import read_input, render_json
+from phase_gate.cli._streams import read_given, render_json
 from phase_gate.cli.steps import answer_entry
-from phase_gate.config.yaml import read_bytes
 from phase_gate.decisions.advancing import describe_entry
-from phase_gate.errors import VoteError
 from phase_gate.gate.state import State
 from phase_gate.report.text import render_sections
 from phase_gate.task import Task
 from phase_gate.tasks.evidence import record_name
-from phase_gate.tasks.handins import MAX_SIZE, Ballot, parse_vote
+from phase_gate.tasks.handins import Ballot, parse_vote
 from phase_gate.tasks.pipeline_steps import (
     approve_request,
     cast_votes,
@@ -53,10 +51,8 @@ def vote(call: Call) -> Done:
 
 def _read_ballot(call: Call, name: str) -> Ballot:
     """Read the vote in a file."""
-    if name == "-":
-        name, text = "vote", read_input(MAX_SIZE + 1)
-    else:
-        text = read_bytes(call.start / name, name=name, limit=MAX_SIZE, error=VoteError, if_missing="check the path")
+    text = read_given(call.start, name)
+    name = "vote" if name == "-" else name
     ballot = parse_vote(text, name)
     call.author(name, ballot.by)
     return ballot

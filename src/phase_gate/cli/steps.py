@@ -30,6 +30,7 @@ from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.storage.signal_file import check_signal, read_signal_file, remove_signal_file
 from phase_gate.storage.tree.git_command import NoGitError, act_with_git
 from phase_gate.stores.shared import again_if_moved
+from phase_gate.task import Task
 from phase_gate.tasks.routing import files_in
 from phase_gate.tasks.work import find_pipeline
 from phase_gate.values import replace
@@ -165,29 +166,13 @@ def _refuse_unasked(workflow: Workflow, state: State, name: str) -> None:
     if name in here:
         return
     known = f"declare one of: {', '.join(sorted(here))}" if here else f"continue: {state.phase} asks for no fact"
+    others = [phase for phase, names in asking.items() if name in names]
     if name in METRIC_TYPES or name in workflow.metrics:
         raise NotAllowedError(f"{name} is measured, not declared", remedy=known)
-    if name not in workflow.facts:
-        raise NotAllowedError(f"{shorten(name)} is not a fact of workflow {workflow.name}", remedy=known)
-    others = [phase for phase, names in asking.items() if name in names]
     if not others:
-        raise NotAllowedError(f"no phase of workflow {workflow.name} asks for {name}", remedy=known)
-    current = workflow.phase(state.phase or "")
-    remedy = f"declare it once {others[0]} has begun"
-    if current is not None and state.exited and current.next in others:
-        following = workflow.phase(current.next)
-        assert following is not None, "it asks for the fact"
-        remedy = f"{phase_command(following, state.task)} begins {current.next}, then declare it"
-    if here:
-        remedy += f"; here, {known}"
+        raise NotAllowedError(f"no phase of workflow {workflow.name} asks for {shorten(name)}", remedy=known)
+    remedy = f"declare it once {others[0]} has begun; {known}"
     raise NotAllowedError(f"{state.phase} does not ask for {name}: {' and '.join(others)} does", remedy=remedy)
-
-
-def _read_value(kind: MetricType, name: str, text: str) -> MetricValue:
-    value = _convert(text, kind)
-    if value is None:
-        raise UsageError(f"{name}={shorten(text)}: not of type {kind}", remedy=f"give {_EXAMPLES[kind]}")
-    return value
 
 
 _EXAMPLES: dict[MetricType, str] = {
@@ -198,14 +183,17 @@ _EXAMPLES: dict[MetricType, str] = {
 }
 
 
-def _convert(text: str, kind: MetricType) -> MetricValue:
+def _read_value(kind: MetricType, name: str, text: str) -> MetricValue:
+    value: MetricValue = text
     if kind == "bool":
-        return {"true": True, "false": False}.get(text)
-    if kind == "int":
-        return int(text) if re.fullmatch(r"[-+]?[0-9]{1,18}", text) else None
-    if kind == "number":
-        return float(text) if re.fullmatch(r"[-+]?[0-9]{1,18}(\.[0-9]{1,18})?", text) else None
-    return text
+        value = {"true": True, "false": False}.get(text)
+    elif kind == "int":
+        value = int(text) if re.fullmatch(r"[-+]?[0-9]{1,18}", text) else None
+    elif kind == "number":
+        value = float(text) if re.fullmatch(r"[-+]?[0-9]{1,18}(\.[0-9]{1,18})?", text) else None
+    if value is None:
+        raise UsageError(f"{name}={shorten(text)}: not of type {kind}", remedy=f"give {_EXAMPLES[kind]}")
+    return value
 
 
 # --- withdraw a waiting signal or a declared fact
@@ -215,7 +203,7 @@ def _convert(text: str, kind: MetricType) -> MetricValue:
 def withdraw(call: Call) -> Done:
     task, name = call.task(), call.arguments.fact
     if name is None:
-        return _withdraw_signal(call)
+        return _withdraw_signal(task, call.by())
     task.require_begun()
     with task.transaction() as change:
         if all(fact.name != name for fact in change.state.facts):
@@ -225,8 +213,7 @@ def withdraw(call: Call) -> Done:
     return Done(text=f"{name} is taken back", document={"withdrawn": name})
 
 
-def _withdraw_signal(call: Call) -> Done:
-    task = call.task()
+def _withdraw_signal(task: Task, by: str) -> Done:
     store = task.store
     waiting = read_signal_file(store.signal_file, spent=task.state.spent_signal)
     if waiting is None:
@@ -236,7 +223,7 @@ def _withdraw_signal(call: Call) -> Done:
         raise StorageError(waiting.problem, remedy=f"move {store.signal_file} out of the way")
     answer = waiting.signal.answer if waiting.signal is not None else "malformed"
     with task.transaction() as change:
-        record = {"answer": answer, "by": call.by(), "file": waiting.identity}
+        record = {"answer": answer, "by": by, "file": waiting.identity}
         change.record(Event(kind="signal-withdrawn", data=record))
     remove_signal_file(store.signal_file)
     return Done(
