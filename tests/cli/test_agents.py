@@ -178,27 +178,3 @@ def test_the_doctor_says_what_is_wrong(
     assert says.endswith("phase-gate init --agent claude --program PATH")
     assert say(silent(folder, "hello"))[1].endswith("does not answer in JSON")
     assert say(silent(folder, "{}"))[1].endswith("does not protect the state folder")
-
-
-@pytest.mark.parametrize(
-    ("agent", "what"),
-    [
-        ("codex", "so the agent continues unasked"),
-        ("gemini", "so the agent is refused every stop and every write"),
-        ("copilot", "so the agent stops unasked, and is refused every tool"),
-    ],
-)
-def test_the_doctor_says_what_becomes_of_a_hook_that_does_not_start(
-    begin: Begin, monkeypatch: pytest.MonkeyPatch, agent: str, what: str
-) -> None:
-    desk = begin("")
-    desk.gate("init", "--agent", agent, "--program", "no-such-program")
-    mark, says = look(desk, agent, monkeypatch, "no-such-program") or ("", "")
-    assert (mark, what in says) == ("bad", True)
-
-
-def test_the_next_step_is_the_doctor_with_the_same_program(begin: Begin) -> None:
-    desk = begin("")
-    assert desk.gate("init", "--agent", "claude").has("  next: phase-gate doctor runs")
-    ran = desk.gate("init", "--agent", "claude", "--program", "uv run phase-gate")
-    assert ran.has("  next: phase-gate doctor --program 'uv run phase-gate' runs")

@@ -43,15 +43,6 @@ def test_one_run_before_the_limit_it_warns(red: Desk) -> None:
     assert "half-open: the same error 4 times; one more run without progress" in " ".join(said[3].split())
 
 
-def test_check_and_status_say_so(stuck: Desk) -> None:
-    ran = stuck.gate("check")
-    assert ran.code == 12
-    assert "halt: the circuit is open since" in ran.out
-    status = stuck.json("status")
-    assert (status["open"], status["breaker"]["status"]) == (False, "open")
-    assert stuck.gate("status").code == 12
-
-
 def test_tests_still_run_and_open_is_no_success(stuck: Desk) -> None:
     attempt(stuck, 6, CALC)
     ran = stuck.project.run("--phase=green", "--exit-signal=done now", "-v")
@@ -87,13 +78,6 @@ def test_the_stuck_report(stuck: Desk) -> None:
         "phase-gate breaker skip",
     ):
         assert text in ran.out, text
-
-
-def test_the_stuck_report_as_json(stuck: Desk) -> None:
-    found = stuck.json("status")["stuck"]
-    assert found["failed_iterations"] == 5
-    assert found["likely_causes"][0]["runs"] == 5
-    assert found["tried"][1]["changed"] == ["calc.py"]
 
 
 # --- a person lets it try again

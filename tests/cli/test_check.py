@@ -60,12 +60,6 @@ def test_a_verdict_does_not_outlive_what_it_speaks_of(
         assert ran.has(f"closed: {reason}", "\n  next: pytest --phase=auto")
 
 
-def test_documents_do_not_count_as_code(begin: Begin) -> None:
-    desk = begin("green-exited")
-    desk.project.write({"README.md": "# Calc\n"})
-    assert desk.gate("check").code == 0
-
-
 def test_what_it_says(begin: Begin) -> None:
     desk = begin("green")
     document = desk.json("check")

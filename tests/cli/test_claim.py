@@ -86,13 +86,6 @@ def test_done_with_failing_tests_is_blocked(begin: Begin) -> None:
     )
 
 
-def test_failing_tests_stay_failing_until_a_run_shows_otherwise(begin: Begin) -> None:
-    desk = begin("stuck-1")
-    desk.project.write(calc=CALC)
-    code, found = claim(desk, SURE)
-    assert (code, found["reason"]) == (10, "1 test failed in the last complete run (iteration 1)")
-
-
 def test_files_that_nobody_has_tested(green: Desk) -> None:
     green.edit_source()
     code, found = claim(green, SURE)
@@ -174,21 +167,6 @@ def rows(found: Any) -> dict[str, bool | None]:
     return {each["name"]: each["present"] for each in found["indicator_rows"] if each["kind"] == "evidence"}
 
 
-def test_evidence_that_is_not_there_is_unknown(green: Desk) -> None:
-    settle(green, "exit_gate: {plan_file: PLAN.md, evidence_checks: {build: true, clean_git: true}}\n")
-    found = rows(claim(green, SURE)[1])
-    assert (found["clean git"], found["build"], found["plan PLAN.md"]) == (None, None, None)
-
-
-def test_a_claim_that_was_blocked_does_not_hide_what_was_changed(begin: Begin) -> None:
-    desk = begin("green-once")
-    assert claim(desk, SURE)[0] == 10
-    desk.project.run("--phase=green")
-    assert claim(desk, SURE)[0] == 0
-    desk.project.run("--phase=green")
-    assert claim(desk, SURE)[0] == 0, "a claim that passed hides nothing either: it is about the whole cycle"
-
-
 # --- overrides
 
 OVERRIDE = "EXIT_STATUS: COMPLETE\nEXIT_CONFIDENCE: HIGH\nEXIT_OVERRIDE: true\n"
@@ -226,12 +204,6 @@ def test_as_a_signal(begin: Begin) -> None:
     assert (code, found["evaluation"]["can_exit"]) == (0, True)
     assert found["evaluation"]["gate_2"]["by"] == "loop"
     assert green.json("status")["exited"] is True
-
-
-def test_not_done_as_a_signal_is_a_veto(begin: Begin) -> None:
-    green = settled(begin, "exit_gate: {as_signal: true}\n")
-    code, found = claim(green, "EXIT_STATUS: CONTINUE\nREMAINING_WORK: the docs\n", "--as-signal")
-    assert (code, found["evaluation"]["gate_2"]["answer"]) == (10, "not-done")
 
 
 # --- transcripts

@@ -66,12 +66,6 @@ def test_there_is_a_script_for_every_shell(begin: Begin, shell: str) -> None:
     assert ran.has("phase-gate", "gate1", *FIRST_WORDS)
 
 
-@pytest.mark.parametrize("arguments", [(), ("tcsh",)], ids=["none", "unknown"])
-def test_another_shell_is_refused(begin: Begin, arguments: tuple[str, ...]) -> None:
-    code, slug, _ = begin("").error("completion", *arguments)
-    assert (code, slug) == (2, "bad-usage")
-
-
 def test_without_the_extra_it_says_what_to_install(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "shtab", None)
     ran = begin("").gate("completion", "bash")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -10,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate import __version__
 from phase_gate.cli._dispatch import call_in
 from phase_gate.cli._table import COMMANDS, FEATURES
 from phase_gate.errors import PhaseGateError, UsageError
@@ -149,20 +147,7 @@ def test_a_misspelled_action_or_option_is_asked_back(tmp_path: Path, words: tupl
     assert caught.value.problem == problem
 
 
-def test_the_version(begin: Begin) -> None:
-    ran = begin("").gate("--version")
-    assert (ran.code, ran.out) == (0, f"pytest-phase-gate {__version__}\n")
-
-
 # --- usage errors
-
-
-@pytest.mark.parametrize(
-    "words", [("check", "--nonsense"), ("verify", "start", "--nonsense"), ("store", "init", "a", "b")]
-)
-def test_the_hint_names_the_command_that_was_typed(begin: Begin, words: tuple[str, ...]) -> None:
-    name = " ".join(words[:2]) if " ".join(words[:2]) in COMMANDS else words[0]
-    assert begin("").gate(*words).err.endswith(f"\n  try: phase-gate {name} --help\n")
 
 
 @pytest.mark.parametrize(
@@ -266,11 +251,6 @@ def test_a_task_that_can_not_be_a_folder_is_refused(begin: Begin, task: str, way
             assert len(problem) < 80
 
 
-@pytest.mark.parametrize("task", ["a", "feature-12", "v1.2_x", "A" * 64])
-def test_a_task_s_name_may_be(begin: Begin, task: str) -> None:
-    assert begin("").json("status", "--task", task)["task"] == task
-
-
 # --- JSON
 
 
@@ -363,31 +343,8 @@ def test_a_reader_that_goes_away_is_no_fault(begin: Begin, arguments: tuple[str,
     assert (process.returncode, process.stderr) == (expected, b"")
 
 
-def test_piped_into_head(begin: Begin) -> None:
-    desk = begin("green")
-    ran = desk.project.process("sh", "-c", f"{sys.executable} -m phase_gate.cli history --events | head -1")
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out.split()[0] == "1"
-
-
 def test_a_terminal_that_can_not_show_it_costs_no_answer(begin: Begin) -> None:
     desk = begin("green")
     ran = desk.project.gate("signal", "--reason", "done \U0001f389", "-v", PYTHONIOENCODING="ascii")
     assert (ran.code, ran.err) == (0, "")
     assert "\\U0001f389" in ran.out
-
-
-HEAVY = ("pytest", "_pytest", "yaml", "filelock", "pluggy")
-
-
-@pytest.mark.parametrize(("name", "expected"), [("check", 10), ("status", 10), ("hook stop", 0)])
-def test_looking_imports_nothing_heavy(begin: Begin, name: str, expected: int) -> None:
-    desk = begin("green")
-    code = (
-        "import json, os, sys\nfrom phase_gate.cli import main\nsys.stdin = open(os.devnull)\n"
-        f"code = main({name.split()!r})\nprint(json.dumps([code, sorted(sys.modules)]))"
-    )
-    ran = desk.project.process(sys.executable, "-c", code)
-    ended, modules = json.loads(ran.out.splitlines()[-1])
-    assert ended == expected
-    assert [module for module in HEAVY if module in modules] == []

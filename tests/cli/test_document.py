@@ -57,29 +57,6 @@ def test_a_signal_that_comes_too_early_is_spent(begin: Begin) -> None:
     assert ran.has("Exit signal set but Gate 1 not satisfied", "0 of 3 documents")
 
 
-@pytest.mark.parametrize("narrow", [(), ("-k", "nothing_at_all")], ids=["a-whole-run", "a-run-that-does-not-count"])
-def test_a_lowered_parameter_that_a_run_brought_in_closes_the_gate(begin: Begin, narrow: tuple[str, ...]) -> None:
-    desk = begin("document")
-    desk.project.write({"docs/usage.md": USAGE, "docs/architecture.md": CONTEXT, "docs/adr/0001-cents.md": DECISION})
-    desk.project.remove("docs/usage.md")
-    desk.project.write({"phase-gate.yaml": "parameters: {required_docs_count: 2}\n"})
-    desk.project.run("--phase=document", *narrow, "-v")
-    desk.gate("signal", "--next", "--reason", "two are enough", "-v")
-    ran = desk.gate("advance", "-v")
-    assert ran.code == 10
-    assert ran.has("rules-unchanged", "required_docs_count")
-    assert desk.json("status")["phase"] == "DOCUMENT"
-
-
-def test_by_pytest(begin: Begin) -> None:
-    desk = begin("document")
-    assert desk.project.run("--phase=document").has("0 of 3 documents written or changed in this cycle")
-    desk.project.write(GOOD)
-    ran = desk.project.run("--phase=document", "--phase-exit=dual", "--exit-signal=written")
-    assert ran.code == 0
-    assert ran.has("both gates are open: DOCUMENT has exited, the cycle is done")
-
-
 def test_after_a_run_a_signal_looks_at_the_documents_again(begin: Begin) -> None:
     desk = begin("document")
     desk.project.write(GOOD)
@@ -101,14 +78,6 @@ def test_a_run_that_was_closed_does_not_keep_a_signal_from_what_was_written_sinc
     done = desk.gate("signal", "--reason", "mended", "-v")
     assert done.code == 0
     assert "[diagram-broken]" not in done.out
-
-
-def test_a_look_that_came_after_a_run_is_what_a_signal_speaks_of(begin: Begin) -> None:
-    desk = begin("document")
-    assert desk.project.run("--phase=document", "-v").code == 10
-    desk.project.write(GOOD)
-    assert desk.gate("advance", "-v").has(WAITS)
-    assert desk.gate("signal", "--reason", "written", "-v").code == 0
 
 
 def test_code_that_nobody_has_tested_keeps_it_closed(begin: Begin) -> None:
@@ -134,13 +103,3 @@ def test_what_can_not_be_measured_is_said_with_what_to_install(begin: Begin, mon
         ran = desk.gate("advance", "-v")
     assert ran.code == 10
     assert ran.has("? diagrams_valid == diagrams_total", "pytest-phase-gate[mermaid]")
-
-
-def test_findings_have_file_and_line_wherever_they_are_shown(begin: Begin) -> None:
-    desk = begin("document")
-    desk.project.write({"docs/todo.md": "# To do\n\nTBD\n"})
-    document = desk.json("advance")
-    (finding,) = document["findings"]
-    assert (finding["slug"], finding["tier"]) == ("document-not-counted", "advisory")
-    assert finding["file"] == "docs/todo.md"
-    assert "advisory: docs/todo.md does not count" in desk.gate("explain").out

@@ -58,14 +58,6 @@ def test_what_is_there_is_never_written_over(begin: Begin, content: str) -> None
     assert desk.error("init") == (13, "not-allowed", "phase-gate.yaml is there already")
 
 
-def test_a_broken_one_is_named_not_replaced(begin: Begin) -> None:
-    desk = begin("")
-    desk.project.write({"phase-gate.yaml": "workflow: [\n"})
-    code, slug, problem = desk.error("init")
-    assert (code, slug) == (2, "bad-yaml")
-    assert problem.startswith("phase-gate.yaml:1:")
-
-
 def test_an_editor_finds_the_schema_beside_it(begin: Begin) -> None:
     desk = begin("")
     document = desk.json("init")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from phase_gate.cli._table import COMMANDS
-from tests.cli.conftest import COMMAND, Begin
+from tests.cli.conftest import Begin
 from tests.cli.test_dispatch import CALLS, STORIES
 from tests.storage.stores import contents
 from tests.warm import WarmServer
@@ -91,28 +88,3 @@ def test_input_that_is_closed_is_a_usage_error(begin: Begin, streamless: WarmSer
         assert "standard input can't be read: it is closed [bad-usage]" in err
     assert "Traceback" not in err
     assert contents(desk.root) == before
-
-
-#: By shells, from the interpreter's very beginning. Code of `history`, which is 0 otherwise.
-SHELLS = {
-    ">&-": 0,
-    ">/dev/full": 11,
-    "2>&-": 0,
-    ">&- 2>&-": 0,
-    "<&- >&- 2>&-": 0,
-    ">/dev/full 2>&1": 11,
-    "| head -c 0": 0,
-}
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("how", SHELLS)
-@pytest.mark.skipif(shutil.which("bash") is None, reason="needs a shell that tells the code of a pipe's beginning")
-def test_from_the_interpreters_beginning(begin: Begin, how: str) -> None:
-    desk = begin("green")
-    line = f'"$0" {" ".join(COMMAND)} history --events {how}; exit ${{PIPESTATUS[0]}}'
-    done = subprocess.run(["bash", "-c", line, sys.executable], cwd=desk.root, capture_output=True, check=False)
-    assert done.returncode == SHELLS[how], done.stderr
-    assert b"Traceback" not in done.stdout + done.stderr
-    assert b"Exception ignored" not in done.stderr
-    assert contents(desk.root / ".phase-gate"), "nothing was written over"

@@ -13,7 +13,6 @@ import pytest
 from phase_gate.cli._parser import Argument, parse, read_argument
 from phase_gate.cli._table import COMMANDS
 from phase_gate.errors import UsageError
-from phase_gate.identities import check_sentence
 from tests.cli.conftest import Begin
 from tests.storage.repositories import commit_all, git, write
 from tests.storage.stores import begin as begin_task
@@ -102,19 +101,6 @@ def test_every_text_can_be_seen(argument: Argument) -> None:
             argument.read(lines)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "all five are implemented, \u2714\ufe0f",
-        "\u062a\u0645\u0627\u0645 \u0645\u06cc\u200c\u0634\u0648\u062f",
-        "50 % \u2014 tests/a.py::test_b \u201cworks\u201d `now` @alice \U0001f469\u200d\U0001f4bb",
-    ],
-    ids=ascii,
-)
-def test_honest_sentences_stay(text: str) -> None:
-    assert check_sentence("--reason", text) == text
-
-
 def test_a_signal_hides_nothing(begin: Begin) -> None:
     desk = begin("green")
     refused = "--reason can't be used: it contains the invisible character U+001B"
@@ -132,7 +118,21 @@ def test_a_runs_own_signal_hides_nothing(project: Project) -> None:
 
 
 #: What loads slowly and is not needed to say where a task stands.
-HEAVY = ("argparse", "typing", "subprocess", "hashlib", "hmac", "dataclasses", "tempfile", "yaml", "pytest", "ast")
+HEAVY = (
+    "argparse",
+    "typing",
+    "subprocess",
+    "hashlib",
+    "hmac",
+    "dataclasses",
+    "tempfile",
+    "yaml",
+    "pytest",
+    "_pytest",
+    "filelock",
+    "pluggy",
+    "ast",
+)
 WRITE = '{"hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": {"file_path": "new.py", "content": ""}}'
 
 

@@ -35,14 +35,6 @@ def test_markdown_to_the_terminal_and_to_a_file(begin: Begin) -> None:
     assert (desk.root / "report.md").read_text(encoding="utf-8") == printed.out
 
 
-def test_as_json(begin: Begin) -> None:
-    desk = begin("green")
-    document = desk.json("report", "-o", "report.html")
-    assert (document["runs"], document["intact"], document["problem"]) == (3, True, None)
-    assert document["bytes"] == (desk.root / "report.html").stat().st_size
-    assert desk.json("report")["markdown"].startswith("## Phase gate: ")
-
-
 def test_another_suffix_is_refused(begin: Begin) -> None:
     desk = begin("green")
     code, slug, problem = desk.error("report", "-o", "report.pdf")
@@ -69,14 +61,6 @@ def test_a_record_that_can_not_be_trusted_is_told_as_far_as_it_goes(begin: Begin
     text = (desk.root / "report.html").read_text(encoding="utf-8")
     assert "This record can&#39;t be trusted" in text
     assert "12 events are good" in text
-
-
-def test_a_state_that_the_ledger_does_not_give(begin: Begin) -> None:
-    desk = begin("green")
-    desk.tamper()
-    ran = desk.gate("report")
-    assert ran.code == 11
-    assert ran.out.startswith("## Phase gate: This record can't be trusted\n")
 
 
 def test_a_lost_object_is_damage(begin: Begin) -> None:

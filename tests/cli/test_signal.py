@@ -173,12 +173,6 @@ def test_a_call_takes_no_exit_back(begin: Begin, option: str, following: str, co
     assert desk.project.run(*following.split()[1:]).code == code
 
 
-def test_a_complete_run_after_it_is_what_it_speaks_of(begin: Begin) -> None:
-    desk = begin("green")
-    assert desk.project.run("--phase=green").code == 0
-    assert desk.json("signal", "--reason", "done")["iteration"] == 3
-
-
 # --- 13: contradictory
 
 
@@ -192,12 +186,6 @@ def test_a_complete_run_after_it_is_what_it_speaks_of(begin: Begin) -> None:
 @pytest.mark.parametrize("when", [(), ("--next",)], ids=["now", "next"])
 def test_a_call_needs_a_reason(begin: Begin, arguments: tuple[str, ...], problem: str, when: tuple[str, ...]) -> None:
     assert begin("green").error("signal", *arguments, *when) == (13, "bad-signal", problem)
-
-
-def test_two_answers_at_once_are_a_usage_error(begin: Begin) -> None:
-    code, slug, problem = begin("green").error("signal", "--not-done", "--blocked", "--reason", "x")
-    assert (code, slug) == (2, "bad-usage")
-    assert "can't be given together" in problem
 
 
 # --- 11

@@ -106,22 +106,6 @@ def test_it_covers_exactly_what_was_found(altered: Desk, tests: str, expected: b
     assert is_open(altered) is expected
 
 
-@pytest.mark.sweep
-def test_the_code_around_the_tests_may_be_reformatted_under_it(begin: Begin) -> None:
-    desk = begin("green")
-    code = "import os\n\nos.umask(0o22)\n\n\n"
-    desk.project.write(test_calc=code + FAILING_TESTS)
-    green(desk)
-    green(desk)
-    assert at_terminal(desk, *GIVEN).code == 0
-    desk.project.write(test_calc=code.replace("os.umask(0o22)", "os.umask((0o22))  # as ever") + FAILING_TESTS)
-    green(desk)
-    assert is_open(desk), "what was waived is the code, not every letter of the file"
-    desk.project.write(test_calc=code.replace("0o22", "0o77") + FAILING_TESTS)
-    green(desk)
-    assert not is_open(desk)
-
-
 def test_it_expires(altered: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     document = at_terminal(altered, *GIVEN, "--days", "2", "--json").document
     assert is_open(altered)

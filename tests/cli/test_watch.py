@@ -9,14 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-from phase_gate.cli._answer import Done
-from phase_gate.cli.look import watch
-from phase_gate.errors import TamperedError
 from tests.cli.conftest import COMMAND, Begin
 
 _CONTROL = re.compile(r"\x1b\[[?0-9;]*[A-Za-z]")
@@ -87,21 +81,3 @@ def test_it_redraws_while_a_session_runs(begin: Begin) -> None:
 def test_no_json(begin: Begin) -> None:
     desk = begin("green")
     assert desk.error("status", "--watch")[:2] == (2, "bad-usage")
-
-
-def test_elsewhere_each_change_is_printed_once(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def damaged() -> Done:
-        raise TamperedError("it is damaged", remedy="mend it")
-
-    def stop() -> Done:
-        raise KeyboardInterrupt
-
-    answers: list[Callable[[], Done]] = [lambda: Done(text="one"), lambda: Done(text="one"), damaged]
-    answers += [lambda: Done(text="mended", code=10), stop]
-    monkeypatch.setattr("phase_gate.cli.look.PAUSE", 0)
-    answer = watch(lambda: answers.pop(0)())
-    shown = capsys.readouterr().out.split("\n\n")
-    assert [row.partition(" [")[0] for row in shown] == ["one", "phase-gate: it is damaged", "mended", ""]
-    assert (answer.text, answer.code) == ("", 10)

@@ -36,12 +36,6 @@ def test_there_is_no_other(begin: Begin, name: str) -> None:
     assert (code, slug) == (2, "bad-usage")
 
 
-def test_it_needs_no_project_and_minds_no_broken_one(begin: Begin) -> None:
-    desk = begin("")
-    desk.project.write({"phase-gate.yaml": "[\n"})
-    assert desk.gate("workflow", "schema").code == 0
-
-
 ROOT = Path(__file__).parents[2]
 #: The files that people write, with their schemas: examples of each in this very project.
 WRITTEN = {

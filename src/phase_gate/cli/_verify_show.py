@@ -37,7 +37,8 @@ def status(call: Call) -> Done:
         "gate_stats": stats_to_json(overview),
         "recent_failures": failures_to_json(overview.failures),
     }
-    return Done(text=show_rows(rows), document=document, next_command=following, code=_code(board))
+    rows += [f"  next: {following}"] if following else []
+    return Done(text=show_rows(rows), document=document, code=_code(board))
 
 
 def render_list(project: Project, overview: Overview) -> str:
@@ -110,8 +111,9 @@ def show(call: Call) -> Done:
             "completed": found.is_complete,
             "way": found.way,
         }
-    following = _after(session, verification) if verification.status in (*NOT_PASSED, Status.BLOCKED) else ""
-    return Done(text=text.rstrip("\n"), document=document, next_command=following)
+    if verification.status in (*NOT_PASSED, Status.BLOCKED):
+        text += f"\n  next: {_after(session, verification)}"
+    return Done(text=text.rstrip("\n"), document=document)
 
 
 def _after(session: TaskSession, verification: Verification) -> str:
