@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,13 +19,19 @@ from _pytest.config.argparsing import Parser
 from phase_gate import exit_codes, hookspecs, plugin
 from phase_gate.cli._parser import Argument, read_argument
 from phase_gate.cli._table import COMMANDS, Command
-from phase_gate.config.compiled import COMPILED_FOLDER, compile_shipped
-from phase_gate.config.rule_files import load_shipped_guards, load_shipped_workflow, shipped_workflow_names
+from phase_gate.config.rule_files import (
+    apply_overlay,
+    load_shipped_guards,
+    load_shipped_workflow,
+    shipped_workflow_names,
+)
 from phase_gate.errors import MESSAGES, PhaseGateError
 from phase_gate.gate.events import EVENT_KINDS, HISTORY_KINDS
 from phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
 from phase_gate.values import fields
 from phase_gate.workflow.metrics import SPELLINGS, all_metrics
+from phase_gate.workflow.model import Overlay
+from phase_gate.workflow.model_json import COMPILED_FOLDER, workflow_to_json
 from phase_gate.workflow.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -98,7 +105,6 @@ def _cell(text: str) -> str:
 def options() -> str:
     parser = Parser(_ispytest=True)
     plugin.pytest_addoption(parser)
-    in_file = {*fields(RunDefaults), "workflow"}
     rows = []
     for option in parser.getgroup("phase gate").options:
         attributes = option.attrs()
@@ -107,9 +113,17 @@ def options() -> str:
         (name,) = option.names()
         value = attributes.get("metavar") or "|".join(attributes.get("choices") or ())
         key = name.removeprefix("--phase-")
-        place = f"`{key}`" if key in in_file else "no: it belongs to the call"
+        place = f"`{key}`" if key in fields(RunDefaults) else "no: it belongs to the call"
+        place = "no: `workflow` is at the top" if key == "workflow" else place
         rows.append((f"`{name}={value}`" if value else f"`{name}`", str(attributes["help"]), place))
     return table(("option", "meaning", "default in `phase-gate.yaml` under `run:`"), rows)
+
+
+def compiled(name: str) -> str:
+    """Return the content of a shipped workflow's JSON file."""
+    document = workflow_to_json(apply_overlay(load_shipped_workflow(name), Overlay()))
+    rows = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in document.items())
+    return f"{{\n{rows}\n}}\n"
 
 
 def commands() -> str:
@@ -240,7 +254,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
 
 #: Files of which nothing is written by hand.
 WHOLE_FILES: Mapping[Path, Callable[[], str]] = {
-    **{COMPILED_FOLDER / f"{name}.json": partial(compile_shipped, name) for name in shipped_workflow_names()},
+    **{COMPILED_FOLDER / f"{name}.json": partial(compiled, name) for name in shipped_workflow_names()},
 }
 
 

@@ -155,7 +155,7 @@ class Project(Value):
         """Return the workflow with what the project's file lays over it."""
         wanted = name or self.configuration.workflow
         if not extra_guards and not extra_workflows and self.configuration.overlay == Overlay():
-            from phase_gate.config.compiled import load_compiled
+            from phase_gate.workflow.model_json import load_compiled
 
             compiled = load_compiled(wanted)
             if compiled is not None:

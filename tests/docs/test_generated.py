@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.config.compiled import COMPILED_FOLDER
 from phase_gate.config.rule_files import shipped_workflow_names
 from phase_gate.gate.events import EVENT_KINDS
+from phase_gate.workflow.model_json import COMPILED_FOLDER
 from scripts import generate
 
 

@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from phase_gate.codec import spell_out, to_json
-from phase_gate.config.compiled import load_compiled
 from phase_gate.gate.breaker import reset
 from phase_gate.gate.events import apply
 from phase_gate.gate.failures import Failure
@@ -31,7 +30,7 @@ from phase_gate.report.story import LedgerCheck, Story
 from phase_gate.report.story_builder import StoryBuilder
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
-from phase_gate.workflow.model_json import workflow_to_json
+from phase_gate.workflow.model_json import load_compiled, workflow_to_json
 
 _LETTERS: dict[str, Bucket] = {
     "p": "passed",

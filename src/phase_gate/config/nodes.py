@@ -127,18 +127,13 @@ def _plain(value: Any) -> Any:
 
 def closest_first(word: str, known: Iterable[str]) -> str:
     """Return the known words, comma-separated for a remedy, starting with the one that was probably meant."""
-    names = list(dict.fromkeys(known))
-    near = find_meant(word, names)
-    ordered = [*filter(None, [near]), *(name for name in names if name != near)]
-    return ", ".join(ordered[:_MAX_NAMES] + ["…"] * (len(ordered) > _MAX_NAMES))
-
-
-def find_meant(word: str, known: Iterable[str]) -> str:
-    """Return the known word that was probably meant; empty if none is similar."""
     import difflib  # imported here, because only messages need it
 
+    names = list(dict.fromkeys(known))
     # The comparison takes quadratic time, so compare the first characters only.
-    return next(iter(difflib.get_close_matches(word[:60], list(known), n=1)), "")
+    near = difflib.get_close_matches(word[:60], names, n=1)
+    ordered = [*near, *(name for name in names if name not in near)]
+    return ", ".join(ordered[:_MAX_NAMES] + ["…"] * (len(ordered) > _MAX_NAMES))
 
 
 def shorten(text: str) -> str:

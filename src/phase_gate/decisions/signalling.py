@@ -60,21 +60,8 @@ def give_signal(
         if phase is not None and phase.tests == "none":
             store.close_lost(change)  # no run is needed here, so no later run would do it
             state = change.state
-        if state.is_stuck:
-            raise stuck_error(state)
-        if phase is None:
-            raise NotAllowedError(
-                "the cycle is done: there is nothing to signal", remedy=start_command(workflow, state.task)
-            )
-        if state.exited and signal.answer == "done":
-            raise NotAllowedError(f"{phase.name} has exited already", remedy=_what_follows(state, workflow, phase))
         waiting = read_signal_file(store.signal_file, spent=state.spent_signal)
-        if waiting is not None and waiting.is_malformed and signal.answer == "done":
-            # It may be a misspelled veto, so it blocks every other signal.
-            raise NotAllowedError(
-                f"another signal waits, and it is malformed: {waiting.problem}",
-                remedy=show_next(of_task("phase-gate withdraw", project.task), "takes it back, then signal again"),
-            )
+        phase = _require_phase(state, workflow, signal, waiting)
         needs_no_run = phase.tests == "none" and _is_past(state)
         stale = "" if needs_no_run else _why_stale(state, phase, locked)
         if given.calls_person and (stale or state.exited):
@@ -101,6 +88,25 @@ def give_signal(
     if waiting is None or not waiting.is_malformed:
         remove_signal_file(store.signal_file)
     return evaluation, task.after(change)
+
+
+def _require_phase(state: State, workflow: Workflow, signal: Signal, waiting: SignalFile | None) -> Phase:
+    """Return the phase that the signal is for. Raises NotAllowedError if none may be given now."""
+    if state.is_stuck:
+        raise stuck_error(state)
+    phase = workflow.phase(state.phase or "")
+    if phase is None:
+        remedy = start_command(workflow, state.task)
+        raise NotAllowedError("the cycle is done: there is nothing to signal", remedy=remedy)
+    if state.exited and signal.answer == "done":
+        raise NotAllowedError(f"{phase.name} has exited already", remedy=_what_follows(state, workflow, phase))
+    if waiting is not None and waiting.is_malformed and signal.answer == "done":
+        # It may be a misspelled veto, so it blocks every other signal.
+        raise NotAllowedError(
+            f"another signal waits, and it is malformed: {waiting.problem}",
+            remedy=show_next(of_task("phase-gate withdraw", state.task), "takes it back, then signal again"),
+        )
+    return phase
 
 
 def _is_stale(task: Task) -> bool:

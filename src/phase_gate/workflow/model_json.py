@@ -7,7 +7,8 @@ plugins, without reading YAML.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from json import dumps
+from json import dumps, loads
+from pathlib import Path
 
 from phase_gate.codec import from_json, stand_as_text, to_json
 from phase_gate.hashing import sha256
@@ -21,6 +22,21 @@ if TYPE_CHECKING:
 
 # Registered here, because the model does not import the condition language.
 stand_as_text(Condition, lambda condition: condition.text, stored_condition)
+
+
+#: Shipped workflows, compiled to JSON by `scripts.generate`. Every run loads one, without any parser.
+COMPILED_FOLDER = Path(__file__).parents[1] / "workflows" / "compiled"
+
+
+def load_compiled(name: str) -> Workflow | None:
+    """Return a shipped workflow without any settings applied; None if there is none of that name."""
+    if "/" in name or "\\" in name:
+        return None  # a path in the project
+    try:
+        document = (COMPILED_FOLDER / f"{name}.json").read_bytes()
+    except (OSError, ValueError):
+        return None
+    return workflow_from_json(loads(document))
 
 
 def workflow_to_json(workflow: Workflow) -> dict[str, Any]:
