@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.errors import ForeignRootError
-from phase_gate.storage.root import Climb, User, find_root
+from phase_gate.storage.root import Climb, find_root
 from phase_gate.values import Value
 
 ME, OTHER, ROOT = 1000, 1001, 0
@@ -36,12 +36,13 @@ def climb(folder: Path, scene: Scene) -> Climb:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.mkdir(exist_ok=True) if mark.endswith("/") else place.touch()
     resolved = folder.resolve()
-    user = User(
+    return Climb(
+        folder / scene.start,
         uid=scene.uid,
         home=str(resolved / scene.home) if scene.home else "",
         trusted=str(resolved / scene.trusted) if scene.trusted else "",
+        lstat=looker(resolved, scene),
     )
-    return Climb(folder / scene.start, user, lstat=looker(resolved, scene))
 
 
 def looker(folder: Path, scene: Scene) -> Callable[[Path], os.stat_result]:
@@ -161,19 +162,17 @@ def test_a_root_of_another_owner_is_refused(tmp_path: Path, scene: Scene, refuse
     place = tmp_path.resolve() / refused
     assert f"the root {place} belongs to " in caught.value.problem
     assert caught.value.remedy.endswith(f"PHASE_GATE_TRUST_ROOT={place}")
-    trusting = Climb(way.start, User(uid=scene.uid, trusted=str(place)), lstat=looker(tmp_path.resolve(), scene))
+    trusting = Climb(way.start, uid=scene.uid, trusted=str(place), lstat=looker(tmp_path.resolve(), scene))
     assert find_root(trusting) == place
     trusting.refuse_foreign(place)
 
 
-def user(start: Path, **environment: str) -> User:
-    return User.in_environment(start, environment)
-
-
 def test_home_and_trust_are_compared_with_links_resolved(tmp_path: Path) -> None:
-    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "project").mkdir(parents=True)
+    (tmp_path / "home" / ".git").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "home")
-    real = str((tmp_path / "home").resolve())
-    name = "USERPROFILE" if os.name == "nt" else "HOME"
-    found = user(tmp_path, **{name: str(tmp_path / "link"), "PHASE_GATE_TRUST_ROOT": str(tmp_path / "link")})
-    assert (found.home, found.trusted) == (real, real)
+    name, start = "USERPROFILE" if os.name == "nt" else "HOME", tmp_path / "link" / "project"
+    environment = {name: str(tmp_path / "link")}
+    assert find_root(Climb.begin(start, environment)) == start.resolve(), "home is no project"
+    environment["PHASE_GATE_TRUST_ROOT"] = str(tmp_path / "link")
+    assert find_root(Climb.begin(start, environment)) == (tmp_path / "home").resolve()

@@ -20,6 +20,7 @@ from phase_gate.gate.verdict import Status, show_next, show_verdict
 from phase_gate.hashing import sha256
 from phase_gate.storage import cache
 from phase_gate.storage.files import REAL, make_folder, write_atomically
+from phase_gate.storage.root import PYTEST_FILES
 from phase_gate.values import Literal, Value, replace
 from phase_gate.visible import count, name_first, show_rows
 from phase_gate.workflow.names import call_command, signal_command
@@ -227,10 +228,6 @@ def let_go(answer: HookAnswer, why: str) -> HookAnswer:
 
 
 # --- about to write
-
-
-#: Files that only pytest reads.
-PYTEST_FILES = frozenset({"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"})
 
 
 class WriteContext(Value):

@@ -55,7 +55,7 @@ def install_hooks(agent: Agent, before: str | None, *, program: str | None = Non
         hooks = {**document.get("hooks", {})}
         for event, entries in fresh.items():
             rows = hooks.get(event, [])
-            there = [command for command in _commands_in(rows) if _is_ours(command, agent)]
+            there = [command for command in _commands_in(rows) if has_hooks(command, agent)]
             if not there or (program is not None and there != list(_commands_in(entries))):
                 hooks[event] = [*_without_ours(rows, agent), *entries]
     except _UNREADABLE as error:
@@ -96,7 +96,7 @@ def remove_hooks(agent: Agent, before: str) -> Edit:
 
 
 def has_hooks(text: str, agent: Agent) -> bool:
-    """Return whether an agent's settings contain our hooks, in any format."""
+    """Return whether an agent's settings, or a command in them, contain our hooks, in any format."""
     return agent.name in _OURS.findall(text)
 
 
@@ -108,14 +108,10 @@ def find_commands(text: str, agent: Agent) -> dict[str, str]:
             event: command
             for event in (agent.stop_event, agent.tool_event)
             for command in _commands_in(hooks.get(event, []))
-            if _is_ours(command, agent)
+            if has_hooks(command, agent)
         }
     except _UNREADABLE:
         return {}
-
-
-def _is_ours(command: str, agent: Agent) -> bool:
-    return agent.name in _OURS.findall(command)
 
 
 def _commands_in(rows: list[Any]) -> Iterator[str]:
@@ -132,7 +128,7 @@ def _without_ours(rows: list[Any], agent: Agent) -> list[Any]:
         inner = _without_ours(row.get("hooks", []), agent)
         if inner != row.get("hooks", []):
             kept += [{**row, "hooks": inner}] if inner else []
-        elif not any(_is_ours(command, agent) for command in _commands_in([row])):
+        elif not any(has_hooks(command, agent) for command in _commands_in([row])):
             kept.append(row)
     return kept
 

@@ -14,7 +14,7 @@ from phase_gate.errors import ShardError
 from phase_gate.gate.observations import merge_parts
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import Document
-from phase_gate.shards.records import Shard, Split
+from phase_gate.shards.records import NOTHING_COLLECTED, Shard, Split
 from phase_gate.values import fields
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
@@ -172,10 +172,6 @@ def _find_deselected(shards: Sequence[Shard]) -> frozenset[str]:
 # --- what shards showed together, as if one session had shown it
 
 
-#: pytest's status for a session without tests: a shard may be empty where there are few.
-_NOTHING_COLLECTED = 5
-
-
 def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Document:
     """Return one session's facts.
 
@@ -189,7 +185,7 @@ def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Docu
     together = {name: _merge([getattr(each, name) for each in facts]) for name in fields(Document)}
     together |= {
         "outcomes": _merge_outcomes(facts),
-        "exit_status": max({each.exit_status for each in facts} - {0, _NOTHING_COLLECTED}, default=0),
+        "exit_status": max({each.exit_status for each in facts} - {0, NOTHING_COLLECTED}, default=0),
         "tally": _merge_tallies(facts, len(deselected)),
         "deselected": deselected,
         "sees_whole_files": all(each.sees_whole_files for each in facts),

@@ -25,6 +25,8 @@ from phase_gate.values import Value, field, replace
 #: In the project's root, and not hidden: what carries files from job to job tends to leave hidden ones behind.
 FOLDER = "phase-gate-shards"
 SUFFIX = ".shard.gz"
+#: pytest's status for a session without tests: a shard may be empty where there are few.
+NOTHING_COLLECTED = 5
 
 #: What a record begins with; the number is that of its format.
 _KIND = b"phase-gate shard 1"

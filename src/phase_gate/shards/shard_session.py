@@ -19,7 +19,7 @@ from phase_gate.runs.hello import Hello, own_settings
 from phase_gate.runs.meaning import support_files, written_since
 from phase_gate.runs.recorder import Recorder
 from phase_gate.runs.sessions import RecordedSession, Screen, exit_status_for
-from phase_gate.shards.records import FOLDER, Shard, Split, collection_digest, write_shard
+from phase_gate.shards.records import FOLDER, NOTHING_COLLECTED, Shard, Split, collection_digest, write_shard
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import Tree, changed_sources
 from phase_gate.storage.tree.git_command import head_of
@@ -27,9 +27,6 @@ from phase_gate.values import replace
 from phase_gate.visible import count
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.model_json import workflow_to_json
-
-#: pytest's status for a session without tests.
-_NOTHING_COLLECTED = 5
 
 
 class ShardSession(RecordedSession):
@@ -142,7 +139,7 @@ class ShardSession(RecordedSession):
         if self._shard is None and self.problem is None:
             return pytest_said  # no test was meant to run
         has_own = self._shard is not None and bool(self._shard.collected)
-        if pytest_said == _NOTHING_COLLECTED and has_own:
+        if pytest_said == NOTHING_COLLECTED and has_own:
             pytest_said = 0  # few tests, many shards: the others have them
         return exit_status_for(
             pytest_said,

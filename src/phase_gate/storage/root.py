@@ -17,7 +17,6 @@ from pathlib import Path
 
 from phase_gate.bound import os
 from phase_gate.errors import ConfigurationError, ForeignRootError, StorageError
-from phase_gate.values import Value
 
 #: pytest uses these files even if they are empty.
 PYTEST_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini")
@@ -140,41 +139,38 @@ TRUST_VARIABLE = "PHASE_GATE_TRUST_ROOT"
 _SUPERUSER = 0
 
 
-class User(Value):
-    """The user who searches for a root."""
+class Climb:
+    """The search from a folder upwards.
 
-    #: None on Windows, which has neither numeric owners nor these permissions: the rules are off there.
-    uid: int | None
-    #: The home folder, with links resolved; empty if there is none.
-    home: str = ""
-    #: The folder that the user trusts, with links resolved; empty if there is none.
-    trusted: str = ""
+    :param uid: the user. None on Windows, which has neither numeric owners nor these permissions: the rules are off.
+    :param home: the home folder, with links resolved; empty if there is none.
+    :param trusted: the folder that the user trusts, with links resolved; empty if there is none.
+    :param lstat: returns the owner and the permissions of a path.
+    """
+
+    def __init__(
+        self,
+        start: Path,
+        *,
+        uid: int | None,
+        home: str = "",
+        trusted: str = "",
+        lstat: Callable[[Path], os.stat_result] = os.lstat,
+    ) -> None:
+        # Resolved, as the current folder is: a project has one root, through whichever link you enter it.
+        self.start = start.resolve()
+        self._uid, self._home, self._trusted, self._lstat = uid, home, trusted, lstat
 
     @classmethod
-    def in_environment(cls, start: Path, environment: Mapping[str, str]) -> User:
+    def begin(cls, start: Path, environment: Mapping[str, str]) -> Climb:
         home = environment.get("USERPROFILE" if os.name == "nt" else "HOME") or os.path.expanduser("~")
         trusted = environment.get(TRUST_VARIABLE)
         return cls(
+            start,
             uid=os.geteuid() if hasattr(os, "geteuid") else None,
             home=os.path.realpath(home) if os.path.isabs(home) else "",
             trusted=os.path.realpath(start / trusted) if trusted else "",
         )
-
-
-class Climb:
-    """The search from a folder upwards.
-
-    :param lstat: returns the owner and the permissions of a path.
-    """
-
-    def __init__(self, start: Path, user: User, *, lstat: Callable[[Path], os.stat_result] = os.lstat) -> None:
-        # Resolved, as the current folder is: a project has one root, through whichever link you enter it.
-        self.start = start.resolve()
-        self._user, self._lstat = user, lstat
-
-    @classmethod
-    def begin(cls, start: Path, environment: Mapping[str, str]) -> Climb:
-        return cls(start, User.in_environment(start, environment))
 
     def folders(self) -> Iterator[Path]:
         """Yield the start, no matter who owns it, and the folders above it that may be the user's project."""
@@ -187,7 +183,7 @@ class Climb:
         """Raise ForeignRootError if the root belongs to another user."""
         status = self._status(root)
         owner = None if status is None else status.st_uid
-        if self._user.uid in (None, _SUPERUSER, owner) or self._is_trusted(root) or self._is_in_own_top(root):
+        if self._uid in (None, _SUPERUSER, owner) or self._is_trusted(root) or self._is_in_own_top(root):
             return
         raise ForeignRootError(
             f"the root {root} belongs to {_name_of(owner)}, not to you, and commands in its files would run as you",
@@ -204,14 +200,14 @@ class Climb:
                 yield folder
 
     def _is_home(self, folder: Path) -> bool:
-        return str(folder) == self._user.home and not self._is_trusted(folder)
+        return str(folder) == self._home and not self._is_trusted(folder)
 
     def _is_trusted(self, folder: Path) -> bool:
-        return bool(self._user.trusted) and folder.is_relative_to(self._user.trusted)
+        return bool(self._trusted) and folder.is_relative_to(self._trusted)
 
     def _ends_at(self, folder: Path) -> bool:
         """Return whether other users can create files in this folder."""
-        uid = self._user.uid
+        uid = self._uid
         if uid is None or self._is_trusted(folder):
             return False
         status, start = self._status(folder), self._status(self.start)
@@ -237,7 +233,7 @@ class Climb:
             git, top = self._status(folder / ".git"), self._status(folder)
             if git is not None and top is not None:
                 # A repository that another user created in the user's folder does not count.
-                is_own = self._user.uid in (_SUPERUSER, top.st_uid) and git.st_uid == top.st_uid
+                is_own = self._uid in (_SUPERUSER, top.st_uid) and git.st_uid == top.st_uid
                 return folder if is_own else None
         return None
 

@@ -3,7 +3,7 @@
 On Linux this is the whole tree, found by parents, by session and group, and by a variable that every child inherits.
 It does not include processes that leave all of these, change their user, or are started by a service (systemd, cron,
 docker). On other systems it is the command's own group, without children that create their own group. Windows has no
-groups: there it is the tree that `taskkill` finds, without processes that outlive a command that ended by itself.
+groups: there it is the command alone.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ IS_LINUX = sys.platform == "linux"
 HAS_GROUPS = hasattr(os, "killpg")
 #: A signal that no process can ignore.
 KILL: int = getattr(signal, "SIGKILL", signal.SIGTERM)
-_TASKKILL_LIMIT = 10.0
 
 
 class _Row(Value, kw_only=False):
@@ -83,29 +82,9 @@ class ProcessTree:
 
     def send(self, number: int, pids: Iterable[int]) -> None:
         """Send a signal to these processes."""
-        if not HAS_GROUPS:
-            for pid in pids:
-                _end_with_children(pid)
-            return
         for pid in pids:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
-
-
-def _end_with_children(pid: int) -> None:
-    """End a process on Windows with its children, at once, because Windows has no signal to ask it to end."""
-    import subprocess
-
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        command = [_task_killer(), "/F", "/T", "/PID", str(pid)]
-        subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TASKKILL_LIMIT, check=False)
-    with contextlib.suppress(OSError):
-        os.kill(pid, signal.SIGTERM)  # on Windows this kills it, but not its children
-
-
-def _task_killer() -> str:
-    """Return the full path, because a program of that name in the current folder would be found first."""
-    return os.path.join(os.environ.get("SYSTEMROOT", ""), "System32", "taskkill.exe")
 
 
 def end_marked(mark: str) -> int:
