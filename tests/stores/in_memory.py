@@ -23,8 +23,6 @@ class Server:
     def __init__(self) -> None:
         self.rows: dict[str, list[bytes]] = {}
         self.objects: dict[str, dict[int, dict[str, bytes]]] = {}
-        #: How many seconds ago lines were added, by their tasks and numbers; others just now.
-        self.ages: dict[tuple[str, int], float] = {}
         self.is_down = False
         #: Called before each append, once: another machine that is faster.
         self.before_append: Callable[[], object] | None = None
@@ -91,10 +89,6 @@ class InMemoryStore:
             if follow is not None:
                 follow()
             raise StoreUnreachableError("git:../memory#shop did not answer", remedy="run again")
-
-    def age(self, task: str, serial: int) -> float:
-        self._ask()
-        return self.server.ages.get((task, serial), 0.0)
 
     def list_tasks(self) -> tuple[str, ...]:
         self._ask()

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import pytest
 
@@ -33,7 +33,7 @@ class Server(Protocol):
     store: str
     variables: Mapping[str, str]
 
-    def open(self, machine: Path, **more: Any) -> SharedStore:
+    def open(self, machine: Path) -> SharedStore:
         """Return the store as the machine with that cache folder has it; asked twice, in another process."""
         raise NotImplementedError
 
@@ -68,7 +68,7 @@ class InMemory:
     def __init__(self) -> None:
         self._server = in_memory.Server()
 
-    def open(self, machine: Path, **more: Any) -> SharedStore:
+    def open(self, machine: Path) -> SharedStore:
         return in_memory.InMemoryStore(self._server)
 
     def cut_back(self, task: str, transactions: int) -> None:
@@ -106,12 +106,10 @@ class GitServer:
         self.folder, self.remote, self.variables = folder, remote or str(folder), variables or {}
         self.store = f"git:{self.remote}#shop"
 
-    def open(self, machine: Path, **more: Any) -> GitStore:
+    def open(self, machine: Path) -> GitStore:
         address, folder = parse_address(self.store), machine / ".phase-gate" / "store"
         environment = {**os.environ, **self.variables}
-        if not more:
-            return open_store(address, folder, environment)
-        return GitStore(address, folder, environment, remote=self.remote, **more)
+        return open_store(address, folder, environment)
 
     def git(self, *words: str) -> str:
         return subprocess.run(
@@ -164,7 +162,7 @@ class PostgresqlServer:
         self.store = f"{database.place()}#{project}"
         self.variables: Mapping[str, str] = {"PGPASSFILE": str(database.passwords)}
 
-    def open(self, machine: Path, **more: Any) -> PostgresqlStore:
+    def open(self, machine: Path) -> PostgresqlStore:
         return PostgresqlStore(parse_address(self.store))
 
     def _change(self, statement: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -90,15 +91,17 @@ def test_a_lost_answer_is_looked_up(server: in_memory.Server, tmp_path: Path, fo
     assert one.ledger_file.read_bytes() == other.ledger_file.read_bytes()
 
 
-def test_a_run_on_another_machine_lives_until_its_limit(server: in_memory.Server, tmp_path: Path) -> None:
+def test_a_run_on_another_machine_lives_until_its_limit(
+    server: in_memory.Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, other = begin(machine(server, tmp_path / "a")), machine(server, tmp_path / "b")
     lock = one.hold("0123abcd")
     with one.transaction() as change:
         data = {"run": "0123abcd", "phase": "RED", "tree": "t", "rules": None, "limit": 60.0}
         change.record(Event(kind="run-started", data=data))
-    state = other.read().state
-    for age, lost in ((0.0, ()), (59.0, ()), (61.0, ("0123abcd",))):
-        server.ages["default", 4] = age
+    state, began = other.read().state, time.time()
+    for age, lost in ((0.0, ()), (50.0, ()), (61.0, ("0123abcd",))):
+        monkeypatch.setattr("phase_gate.stores.task_store.time.time", lambda age=age: began + age)
         assert other.lost_runs(state) == lost
     assert not one.lost_runs(state), "its own machine has its lock"
     lock.release()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -115,9 +114,6 @@ class WithheldStore(RefusedStore):
 
     def read_all(self, known: Mapping[str, Head]) -> Mapping[str, Tail]:
         return {}
-
-    def age(self, task: str, serial: int) -> float:
-        return math.inf
 
     def list_tasks(self) -> tuple[str, ...]:
         return ()

@@ -1,7 +1,7 @@
 """A shared store on a git remote: one ref per task, one commit per transaction, one push to add it.
 
 The server compares: a push names the commit that it follows, and is refused if that is not the last one. On the server
-only refs below `refs/phase-gate` change. git has no clock: each machine counts a line's age from when it first saw it.
+only refs below `refs/phase-gate` change.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from phase_gate.errors import MovedError, RollbackError, StateError, StoreUnreachableError, UsageError
 from phase_gate.hashing import sha256
-from phase_gate.storage import cache
 from phase_gate.storage.tree.git_command import try_git
 from phase_gate.stores.address import StoreAddress, hide_secret
 from phase_gate.stores.git_repository import ROLLBACK, Answer, Repository, Sent, first_line
@@ -31,8 +30,6 @@ _FETCH = ("-q", "--no-tags", "--no-write-fetch-head")
 _STALE = b"(stale info)"
 #: Refs that are fetched by one call: a command line has an end.
 _FETCHED = 200
-#: Lines of a task of which it is kept when they were first seen: more than runs are ever open at once.
-_KEPT_SEEN = 100
 
 
 def open_store(address: StoreAddress, folder: Path, environment: Mapping[str, str]) -> GitStore:
@@ -44,21 +41,13 @@ def open_store(address: StoreAddress, folder: Path, environment: Mapping[str, st
 
 
 class GitStore:
-    def __init__(
-        self,
-        address: StoreAddress,
-        folder: Path,
-        environment: Mapping[str, str],
-        *,
-        remote: str,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, address: StoreAddress, folder: Path, environment: Mapping[str, str], *, remote: str) -> None:
         """Take the tasks of a project on a remote.
 
         :param folder: for what is kept on this machine.
         """
         self.shown = str(address)
-        self._prefix, self._remote, self._clock = f"{_TASKS}/{address.project}", remote, clock
+        self._prefix, self._remote = f"{_TASKS}/{address.project}", remote
         self._folder = folder / f"git-{sha256(f'{remote}#{address.project}'.encode()).hexdigest()[:16]}"
         self._repository = Repository(self._folder / "repository.git", self.shown, environment)
 
@@ -103,18 +92,6 @@ class GitStore:
         mine = self._repository.write_transaction(tip, last, rows, objects)
         self._send(task, tip, mine)
         self._repository.write_ref(self._ref(task), mine.commit)
-
-    def age(self, task: str, serial: int) -> float:
-        """Return for how many seconds this machine has known of a line: the first question is the first sight."""
-        file, now = self._folder / "seen" / f"{_escape(task)}.json", self._clock()
-        document = cache.load(file)
-        seen = document if isinstance(document, dict) else {}
-        first = seen.get(str(serial))
-        # A clock that was put back must not make a run live longer than it may.
-        if not isinstance(first, int | float) or first > now:
-            first = now
-            cache.save(file, {**dict(list(seen.items())[-_KEPT_SEEN:]), str(serial): first})
-        return now - first
 
     def list_tasks(self) -> tuple[str, ...]:
         return tuple(sorted(self._list_tips()))

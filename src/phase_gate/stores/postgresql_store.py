@@ -2,7 +2,7 @@
 
 Reading is one query, and a transaction one statement. The database itself keeps the order: a line's number is a primary
 key, and a foreign key requires the line before it with the right hash. So no writer can leave a gap, fork a ledger or
-insert a line, and the second of two writers is refused. A line's age is measured by the server's clock.
+insert a line, and the second of two writers is refused.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ CREATE TABLE IF NOT EXISTS phase_gate.lines (
   prev text NOT NULL,
   hash text NOT NULL CHECK (length(hash) = 64),
   content bytea NOT NULL,
-  at timestamptz NOT NULL DEFAULT clock_timestamp(),
   before bigint GENERATED ALWAYS AS (nullif(seq - 1, 0)) STORED,
   PRIMARY KEY (project, task, seq),
   UNIQUE (project, task, seq, hash),
@@ -67,12 +66,10 @@ CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON pha
 REVOKE ALL ON SCHEMA phase_gate FROM PUBLIC;
 REVOKE ALL ON phase_gate.lines, phase_gate.objects FROM PUBLIC;
 """
-#: A writer can only read and add. By columns, so that the server's clock sets the time, not the writer.
+#: A writer can only read and add.
 _GRANTS = """
 GRANT USAGE ON SCHEMA phase_gate TO {user};
-GRANT SELECT ON phase_gate.lines, phase_gate.objects TO {user};
-GRANT INSERT (project, task, seq, prev, hash, content) ON phase_gate.lines TO {user};
-GRANT INSERT (project, task, digest, seq, content) ON phase_gate.objects TO {user};
+GRANT SELECT, INSERT ON phase_gate.lines, phase_gate.objects TO {user};
 """
 #: An order for those who run it at once: CREATE ... IF NOT EXISTS may still clash.
 _IN_TURN = "SELECT pg_advisory_xact_lock(8100411650013);"
@@ -111,10 +108,6 @@ SELECT set_config('synchronous_commit', CASE WHEN current_setting('synchronous_c
 """
 _FIND_LINE = "SELECT 1 FROM phase_gate.lines WHERE project = $1 AND task = $2 AND seq = $3 AND hash = $4"
 _TASKS = 'SELECT task FROM phase_gate.lines WHERE project = $1 AND seq = 1 ORDER BY task COLLATE "C"'
-_AGE = """
-SELECT extract(epoch FROM clock_timestamp() - at)::float8 FROM phase_gate.lines
-WHERE project = $1 AND task = $2 AND seq = $3
-"""
 
 #: Another line has that number; the line before is not the one that was read; the server chose one of two writers.
 _MOVED = frozenset({"23505", "23503", "40001", "40P01"})
@@ -177,10 +170,6 @@ class PostgresqlStore:
             raise MovedError(
                 f"another machine added to task {task} first", remedy="try again, with the new state"
             ) from None
-
-    def age(self, task: str, serial: int) -> float:
-        found = self._ask(_AGE, self._project, task, serial)
-        return float(found[0][0]) if found else 0.0
 
     def list_tasks(self) -> tuple[str, ...]:
         return tuple(task for (task,) in self._ask(_TASKS, self._project))

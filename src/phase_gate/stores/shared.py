@@ -79,10 +79,6 @@ class SharedStore(Protocol):
         """
         raise NotImplementedError
 
-    def age(self, task: str, serial: int) -> float:
-        """Return how many seconds ago a line was added, or less: by one clock, the server's or this machine's."""
-        raise NotImplementedError
-
     def list_tasks(self) -> tuple[str, ...]:
         raise NotImplementedError
 

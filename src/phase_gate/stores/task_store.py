@@ -8,7 +8,10 @@ person gives up, is set aside and downloaded again.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
+from datetime import datetime
+from json import loads
 from pathlib import Path
 
 from phase_gate.errors import (
@@ -64,9 +67,10 @@ class SharedTaskStore(TaskStore):
     def _lives(self, lock: Path, mark: bytes, limit: float) -> bool:
         if exists(lock, self.files):
             return super()._lives(lock, mark, limit)  # a run on this machine is alive while its lock is held
-        ledger = read_bytes(self.ledger_file, self.files) or b""
-        serial = ledger.count(b"\n", 0, ledger.find(mark)) + 1 if mark else ledger.count(b"\n")
-        return self.shared.age(self.task, serial) < limit
+        lines = (read_bytes(self.ledger_file, self.files) or b"").splitlines()
+        line = next((each for each in lines if mark in each), b"") if mark else b"".join(lines[-1:])
+        began = datetime.fromisoformat(loads(line)["at"]).timestamp() if line else 0.0
+        return time.time() - began < limit
 
     # --- what others have added ----------------------------------------------------------------------------------
 
