@@ -63,6 +63,7 @@ NEEDS = "\n\ndef test_tax():\n    assert price.with_tax(1) == 2\n"
 GUARDS = "\n\ndef test_nothing_costs_nothing():\n    assert price.with_tax(0) == 0\n"
 ALWAYS = "\n\ndef test_always():\n    assert price.with_tax(1) == 2 or True\n"
 SKIPPED = "\n\ndef test_elsewhere():\n    __import__('pytest').skip('not here')\n"
+VACUOUS = "\n\ndef test_new():\n    assert [price.new()]\n"
 FOLLOWS = (
     "\n\nimport pytest\n\n\n@pytest.mark.parametrize('expected', [price.TAX], ids=['tax'])\n"
     "def test_tax(expected):\n    assert price.with_tax(1) == expected\n"
@@ -124,6 +125,12 @@ ROWS = {
         price=TAXED,
         tests=OLD + NEEDS,
         base={**BASE, "price.py": f"import no_such_package\n{PRICE}"},
+    ),
+    "a-check-that-holds-for-any-answer": row(
+        "never",
+        "! test_price.py::test_new",
+        price=f"{TAXED}\n\ndef new():\n    return 1\n",
+        tests=OLD + NEEDS + VACUOUS,
     ),
     "a-row-that-follows-the-change": row(
         "never",

@@ -123,6 +123,15 @@ TWINS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str | None]]] = {
         {"tests/test_calc.py": "def test_add():\n    from tools import add\n\n    assert add(1, 2) == 3\n"},
         {"tests/tools.py": ADD},
     ),
+    "a-golden-file-came-into-the-test-folder": (
+        {
+            "calc.py": WRONG,
+            "tests/test_calc.py": "import pathlib\n\nfrom calc import add\n\n\ndef test_add():\n"
+            "    assert str(add(1, 2)) == pathlib.Path(__file__).with_name('golden.txt').read_text()\n",
+            "pytest.ini": "[pytest]\npythonpath = .\n",
+        },
+        {"calc.py": ADD, "tests/golden.txt": "3"},
+    ),
     "a-module-is-renamed": (
         {"test_calc.py": "def test_add():\n    from sums import add\n\n    assert add(1, 2) == 3\n", "calc.py": ADD},
         {"calc.py": None, "sums.py": ADD},

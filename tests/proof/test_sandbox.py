@@ -205,9 +205,7 @@ def test_links_lead_to_what_lies_in_the_sandbox(tmp_path: Path, kind: Kind) -> N
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize(
-    ("module", "is_stray"), [("shop.calc", True), ("other.calc", False), ("other.shop.calc", False)]
-)
+@pytest.mark.parametrize(("module", "is_stray"), [("shop.calc", True), ("calc", False)])
 def test_a_module_from_an_installed_copy_says_nothing(tmp_path: Path, kind: Kind, module: str, is_stray: bool) -> None:
     root, site = tmp_path / "project", tmp_path / "site-packages"
     write(site, {f"{module.replace('.', '/')}.py": ADD})

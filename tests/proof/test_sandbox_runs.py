@@ -106,6 +106,11 @@ def test_where_nothing_is_known_from_outside_it_is_unknown(tmp_path: Path) -> No
     assert "with the change: pytest ended too early in test_calc.py::test_add, with exit status 3" in target.why
 
 
+def test_an_option_of_red_that_pytest_refuses_now_is_no_crash(tmp_path: Path) -> None:
+    target = prove(tmp_path, {"calc.py": ADD}, words=("--no-such",))
+    assert (target.verdict, "unrecognized arguments: --no-such" in target.why) == ("unknown", True), target
+
+
 def test_what_dies_once_has_a_second_try(tmp_path: Path) -> None:
     mark = tmp_path.parent / f"{tmp_path.name}-mark"
     code = f"import os\nimport pathlib\n\nmark = pathlib.Path({str(mark)!r})\nwas = mark.exists()\nmark.touch()\n"
@@ -116,10 +121,11 @@ def test_what_dies_once_has_a_second_try(tmp_path: Path) -> None:
 def test_only_the_target_that_kills_is_refuted(tmp_path: Path) -> None:
     more = "\n\ndef test_more():\n    from calc import more\n\n    assert more() == 1\n"
     code = f"import os\n\n\n{ADD}\n\ndef more():\n    os._exit(3)\n"
-    before = {"test_calc.py": TEST_ADD + more, "calc.py": WRONG}
-    trial = plan(tmp_path, before, {"calc.py": code}, [TARGET, "test_calc.py::test_more"], took=0.1)
-    found = {each.id: each.verdict for each in make_proof(trial).targets}
-    assert found == {TARGET: "proven", "test_calc.py::test_more": "fails-with"}
+    behind = TEST_ADD.replace("_add", "_last").partition("\n\n\n")[2]
+    before = {"test_calc.py": f"{TEST_ADD}{more}\n\n{behind}", "calc.py": WRONG}
+    targets = [f"test_calc.py::test_{name}" for name in ("add", "more", "last")]
+    proof = make_proof(plan(tmp_path, before, {"calc.py": code}, targets, took=0.1))
+    assert [each.verdict for each in proof.targets] == ["proven", "fails-with", "unknown"]
 
 
 # --- and what is honest
@@ -225,6 +231,7 @@ def test_add():
 def test_nothing_of_ours_is_seen_there(tmp_path: Path, kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.delenv("PYTHONPATH", raising=False)
+    monkeypatch.setenv("PHASE_GATE_DIR", "state")
     write(tmp_path, {"test_calc.py": TELLS, "calc.py": ADD})
     assert report_of(tmp_path, kind) == Report(has_passed=True)
 

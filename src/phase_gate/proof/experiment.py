@@ -177,10 +177,7 @@ class _Experiment:
     def _why_built(self, target: TargetProof, controls: Runs) -> str:
         """Describe the compiled module that a target used although its source has changed. Empty if there is none."""
         imported = sorted({path for run in controls for path in run.built})
-        # A Python module may be compiled, too. The compiled file has the same stem.
-        stems = {path.partition(".")[0] for path in imported}
-        changed = sorted(self._sandboxes.changed)
-        sources = [path for path in changed if path.endswith(COMPILED) or (path[-3:] == ".py" and path[:-3] in stems)]
+        sources = sorted(path for path in self._sandboxes.changed if path.endswith(COMPILED))
         if self._built and target.verdict == "proven":
             built, source = min(self._built), f"{min(self._built).partition('.')[0]}.py"
         elif imported and sources and target.verdict == "passes-without":
