@@ -174,20 +174,13 @@ class NegativeControl:
                     name=unit.name,
                     line=unit.function.line if unit.function else _find_line(self._sources[unit.path].text, unit.name),
                     noticed_by=noticed_by,
-                    left_out="" if noticed_by else self._why_untried(unit),
+                    left_out=not noticed_by and not self._has_result(unit),
                 )
 
-    def _why_untried(self, unit: _Unit) -> str:
-        """Return why there is no result for a function. Empty if it was emptied."""
-        if unit.function and unit.function.left_out:
-            return unit.function.left_out
-        if unit.is_endless:
-            return "without it a test does not end"
-        if not unit.callers and self._targets:
-            return "no target calls it, as far as that can be seen"
-        if unit.callers and not any(self._targets[each].has_check for each in unit.callers):
-            return "the tests that call it show only that nothing is raised"
-        return "" if unit.was_tried else "it could not be tried"
+    def _has_result(self, unit: _Unit) -> bool:
+        """Return whether a target with a check could have noticed that a function does nothing."""
+        has_check = any(self._targets[each].has_check for each in unit.callers)
+        return unit.was_tried and has_check and not unit.is_endless
 
     def _judge(self, target: TargetProof) -> TargetProof:
         if target.id not in self._targets:

@@ -94,13 +94,11 @@ class Sandboxes:
         gone = [path.removesuffix(".py") for path in trial.then.files.keys() - trial.now.keys() if path.endswith(".py")]
         return frozenset(f"{stem}{suffix}" for stem in gone for suffix in BYTECODE_SUFFIXES)
 
-    def is_late(self, path: str) -> bool:
-        """Return whether a file was added to the tests after RED. The frozen tests must not need it."""
-        return path not in self._trial.then.files and is_test_side(path)
-
     @cached_property
     def _late(self) -> frozenset[str]:
-        return frozenset(path for path in self._trial.now if self.is_late(path)) - self._trial.as_now
+        """The files that were added to the tests after RED. The frozen tests must not need them."""
+        added = self._trial.now.keys() - self._trial.then.files.keys()
+        return frozenset(filter(is_test_side, added)) - self._trial.as_now
 
     def control(self) -> Sandbox:
         """Return the project as it was."""

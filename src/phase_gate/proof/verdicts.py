@@ -125,8 +125,8 @@ class FunctionProof(Value):
     name: str
     line: int
     noticed_by: tuple[str, ...] = ()
-    #: Why the function was not emptied. Empty if it was.
-    left_out: str = ""
+    #: It was not emptied, or no test could notice that.
+    left_out: bool = False
 
     @property
     def place(self) -> str:

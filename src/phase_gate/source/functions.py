@@ -31,8 +31,8 @@ class Function(Value):
     #: Of its `def` and its decorators: what Python calls the first line of its code.
     first_line: int
     hash: str
-    #: Why it is left out; empty: it can be emptied.
-    left_out: str = ""
+    #: It can't be emptied: Python itself calls it, or it has no body of its own.
+    left_out: bool = False
     #: It is of interest who calls it: it can be emptied, or is left out although a test may be about it.
     is_watched: bool = True
 
@@ -61,33 +61,17 @@ def walk_functions(tree: ast.Module) -> Iterator[tuple[Function, FunctionNode]]:
 
 def _describe(name: str, node: FunctionNode, *, is_protocol: bool) -> Function:
     decorators = [each.lineno for each in node.decorator_list]
-    left_out = _why_left_out(name, node, is_protocol=is_protocol)
+    is_asked_by_python = name.rpartition(".")[2] in _ASKED_BY_PYTHON
+    is_marked = not _LEFT_OUT.isdisjoint(map(last_name, node.decorator_list))
+    has_body = not (is_protocol or is_marked or all(map(_is_no_op, node.body)))
     return Function(
         name=name,
         line=node.lineno,
         first_line=min([*decorators, node.lineno]),
         hash=hash_body(node),
-        left_out=left_out,
-        is_watched=not left_out or _is_asked_by_python(name),
+        left_out=is_asked_by_python or not has_body,
+        is_watched=is_asked_by_python or has_body,
     )
-
-
-def _why_left_out(name: str, node: FunctionNode, *, is_protocol: bool) -> str:
-    if is_protocol or _marks(node) & _LEFT_OUT:
-        return "it has no body of its own"
-    if _is_asked_by_python(name):
-        return "Python itself calls it"
-    if all(_is_no_op(each) for each in node.body):
-        return "it is empty already"
-    return ""
-
-
-def _marks(node: FunctionNode) -> set[str]:
-    return set(map(last_name, node.decorator_list))
-
-
-def _is_asked_by_python(name: str) -> bool:
-    return name.rpartition(".")[2] in _ASKED_BY_PYTHON
 
 
 def _is_no_op(node: ast.stmt) -> bool:
