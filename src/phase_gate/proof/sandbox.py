@@ -37,8 +37,6 @@ _INSIDE = Path(__file__).with_name("inside")
 _OUR_VARIABLES = "PHASE_GATE_"
 #: Kinds of sandboxes that this system has refused. They are not tried again.
 _refused: set[str] = set()
-#: Folders that are copied, although a search for sources skips them, because they contain compiled extensions.
-_COPIED = frozenset({"build", "dist"})
 #: Where Linux lists what is mounted.
 _MOUNTS = "/proc/self/mountinfo"
 #: How much of pytest's output is kept, to explain a run without results.
@@ -323,7 +321,7 @@ def _point_at_repository(repository: str, target: Path) -> None:
 
 
 def _is_skipped(path: str, name: str, top: str) -> bool:
-    if name in SKIPPED_FOLDERS and name not in _COPIED:
+    if name in SKIPPED_FOLDERS:
         return True
     return any(os.path.exists(os.path.join(path, mark)) for mark in SKIP_MARKS) or is_in_environment(
         os.path.join(path, "x"), top
