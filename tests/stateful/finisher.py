@@ -12,7 +12,6 @@ import shlex
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from phase_gate.values import Value
 from tests.stateful.craft import CONFIGURATION, INI, Craft
 from tests.typable import is_typable
 
@@ -39,14 +38,6 @@ class DeadEndError(AssertionError):
     """There is no way on."""
 
 
-class Finish(Value):
-    """How the exit was reached."""
-
-    steps: int
-    #: Commands that a person typed at a terminal.
-    by_person: int = 0
-
-
 class Finisher:
     """Continues where the steps ended.
 
@@ -55,7 +46,7 @@ class Finisher:
 
     def __init__(self, craft: Craft, exits: tuple[str, ...] = ()) -> None:
         self.craft, self.session, self.exits = craft, craft.session, exits
-        self.steps = self.by_person = 0
+        self.steps = 0
         self._seen = ""
         #: What was typed after which message, since the last edit: the same again would lead round in a circle.
         self._answered: set[tuple[object, str]] = set()
@@ -66,7 +57,7 @@ class Finisher:
         #: A test was wrong and has been corrected: that is not taken back.
         self._corrected = False
 
-    def finish(self) -> Finish:
+    def finish(self) -> None:
         """Go to the exit, or raise `DeadEndError`."""
         phase, since = "", 0
         while not self.is_at_exit(look := self.session.look()):
@@ -75,7 +66,6 @@ class Finisher:
             if self.steps >= min(since + STEPS_PER_PHASE, STEPS):
                 raise DeadEndError(f"{self.steps - since} steps in {phase}, and no exit: {_tell(look)}")
             self.step(look)
-        return Finish(steps=self.steps, by_person=self.by_person)
 
     def is_at_exit(self, look: Json) -> bool:
         return look.get("status") == "open" and look["phase"] in (*self.exits, "DONE")
@@ -128,7 +118,6 @@ class Finisher:
         self.craft.prepare(command)
         done = self.session.type(command)
         if done.code == _NOT_ALLOWED and _FOR_A_PERSON in done.output:
-            self.by_person += 1
             done = self.session.type(command, person=True)
         self._said.append(done.output)
 
