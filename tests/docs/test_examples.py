@@ -56,9 +56,9 @@ class Example:
 
 
 @pytest.fixture
-def example(tmp_path: Path, door: Door, request: pytest.FixtureRequest) -> Example:
-    """With proofs in every sweep, and where a test asks for `with_proof`."""
-    return Example(Session(tmp_path, proofs=IS_WHOLE or "with_proof" in request.fixturenames, door=door))
+def example(tmp_path: Path, door: Door) -> Example:
+    """With proofs in every sweep; the tutorial, which every run types, shows them."""
+    return Example(Session(tmp_path, proofs=IS_WHOLE, door=door))
 
 
 def test_every_example_is_driven_and_explained() -> None:
@@ -67,7 +67,6 @@ def test_every_example_is_driven_and_explained() -> None:
     assert all((EXAMPLES / name / "README.md").is_file() for name in folders)
 
 
-@pytest.mark.usefixtures("with_proof")
 def test_first_cycle(example: Example) -> None:
     example.copy("first-cycle/red")
     example.type("pytest --phase=red")
@@ -121,15 +120,12 @@ def test_drive(example: Example) -> None:
 
 def test_custom_evidence(tmp_path: Path) -> None:
     packages = tmp_path / "packages"
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     shutil.copytree(EXAMPLES / "custom-evidence", tmp_path / "source")
-    install = ["pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target"]
-    done = subprocess.run(
-        [sys.executable, "-m", *install, str(packages), str(tmp_path / "source")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = subprocess.run(build, cwd=tmp_path / "source", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    shutil.unpack_archive(wheel, packages, "zip")
     example = Example(Session(tmp_path / "reader", packages=packages)).copy("custom-evidence/sample")
     # By the name of its entry point: the suite turns automatic loading off.
     command = "pytest -p open_questions --phase=green --phase-workflow=answered"
