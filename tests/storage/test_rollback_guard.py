@@ -47,11 +47,7 @@ def forgetting(folder: Path) -> TaskStore:
     ("environment", "expected"),
     [
         pytest.param({"XDG_STATE_HOME": "{tmp}/xdg"}, "xdg/phase-gate", id="xdg-names-it"),
-        pytest.param(
-            {"XDG_STATE_HOME": "not/absolute"}, "user/.local/state/phase-gate", id="a-relative-xdg-is-ignored"
-        ),
         pytest.param({}, "user/.local/state/phase-gate", id="the-home-folder-otherwise"),
-        pytest.param({"CI": "false"}, "user/.local/state/phase-gate", id="ci-false-is-no-ci"),
         pytest.param({"CI": "true"}, None, id="off-under-ci"),
     ],
 )
@@ -79,7 +75,6 @@ def test_a_home_that_can_not_be_written_is_no_reason_to_fail(folder: Path, home:
     "content",
     [
         pytest.param("", id="empty"),
-        pytest.param("[" * 100_000, id="too-deep"),
         pytest.param('{"lineage": "LINEAGE", "serial": "9", "head": "", "cycle_is_open": 1}', id="wrong-types"),
     ],
 )
@@ -183,7 +178,8 @@ def test_a_person_at_a_terminal_accepts_and_the_streak_starts_anew(rolled: Rolle
     assert (code, document["intact"]) == (11, False)
 
     code, document = rolled.audit("--accept-rollback", "--reason", "backup", "--by", "dev", terminal_is_there=True)
-    assert (code, document) == (0, {"reason": "backup", "by": "dev", "serial": 5})
+    told = {"reason": "backup", "by": "dev", "serial": 5, "next_command": "pytest --phase=auto"}
+    assert (code, document) == (0, told)
     state = rolled.store().read().state
     assert (state.streak.count, state.measurement, state.trees.green) == (0, None, None)
     last = list(rolled.store().lines())[-1].event

@@ -42,7 +42,6 @@ def outer(tmp_path: Path) -> Path:
     [
         pytest.param("phase-gate.yaml", "", True, id="our-configuration"),
         pytest.param("pytest.ini", "", True, id="an-empty-pytest-ini-counts"),
-        pytest.param("pytest.toml", "", True, id="pytest-toml"),
         pytest.param("pyproject.toml", "[tool.pytest.ini_options]\n", True, id="ini-options-table"),
         pytest.param("pyproject.toml", "[tool.pytest]\n", True, id="native-table"),
         pytest.param("pyproject.toml", "[tool.phase-gate]\n", True, id="a-table-of-ours"),
@@ -53,7 +52,6 @@ def outer(tmp_path: Path) -> Path:
         pytest.param("tox.ini", "[tox]\n[pytest]\n", True, id="tox-ini-with-pytest"),
         pytest.param("setup.cfg", "[metadata]\n[tool:pytest]\n", True, id="setup-cfg-with-pytest"),
         pytest.param("setup.cfg", "[pytest]\n", False, id="setup-cfg-with-the-section-that-pytest-refuses"),
-        pytest.param(".git", "gitdir: ../x\n", True, id="git-file-of-a-submodule"),
         pytest.param("conftest.py", "", False, id="a-conftest-is-no-root"),
     ],
 )
@@ -79,7 +77,6 @@ def test_a_folder_makes_a_root(outer: Path, folder: str, is_mark: bool) -> None:
     ("marks", "expected"),
     [
         pytest.param(["a/.phase-gate/"], "a", id="a-state-folder-where-nothing-else-is"),
-        pytest.param(["a/pyproject.toml", "a/b/.phase-gate/"], "a/b", id="a-nearer-state-folder-wins-over-a-pyproject"),
         pytest.param(
             ["a/.git/", "a/b/pyproject.toml", "a/b/c/.phase-gate/"], "a", id="git-above-wins-over-all-of-them"
         ),

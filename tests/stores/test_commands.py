@@ -117,12 +117,6 @@ def test_a_file_that_names_a_store_is_not_followed_before_a_person_agrees(
     assert gate("store", "trust").has("nothing is to be done")
 
 
-def test_a_kind_that_there_is_not(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PHASE_GATE_STORE", "etcd:there#shop")
-    ran = gate("status")
-    assert (ran.code, ran.has("is no store that we know", "git:REMOTE#PROJECT")) == (2, True)
-
-
 def test_a_folder_that_the_store_knows_nothing_of_is_not_mixed_in(gate: Gate, server: Server) -> None:
     begin(open_store(folder()))
     ran = gate("status")
