@@ -34,8 +34,14 @@ from phase_gate.gate.state import (
 )
 from phase_gate.gate.state_extensions import PART_KINDS, change_parts
 from phase_gate.gate.verdict import Evaluation
-from phase_gate.values import fields, replace
+from phase_gate.values import Value, fields, replace
 from phase_gate.workflow.names import DONE, STUCK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    T = TypeVar("T", bound=Value)
 
 #: Number of remembered reports: names with a timestamp would add up without limit.
 _REPORTS = 50
@@ -58,6 +64,8 @@ def apply(state: State, event: Event) -> State:
 
 
 def _cycle_began(state: State, event: Event) -> State:
+    baseline = event.data.get("baseline")
+    baseline = None if baseline is None else _pick(Snapshot, baseline)
     return replace(
         state,
         cycle=state.cycle + 1,
@@ -65,7 +73,7 @@ def _cycle_began(state: State, event: Event) -> State:
         vanished=event.data.get("vanished", False),
         visited=(),
         stuck="",
-        snapshots=replace(state.snapshots, baseline=snapshot_of(event.data.get("baseline")), first=None),
+        snapshots=replace(state.snapshots, baseline=baseline, first=None),
         aim=Aim(),
         freeze=Freeze(before=state.freeze.current),
         overrides=Overrides(allow_non_interactive=event.data.get("allow_non_interactive", False)),
@@ -135,7 +143,7 @@ def _breaker(state: State, event: Event) -> Breaker:
 
 def _claimed(state: State, event: Event) -> State:
     claim, before, breaker = event.data["claim"], state.claims, _breaker(state, event)
-    last = from_json(LastClaim, {name: claim[name] for name in fields(LastClaim) if name in claim})
+    last = _pick(LastClaim, claim)
     low, done, iteration = claim["claims_low"], claim["claims_done"], last.iteration
     claims = Claims(
         last=last,
@@ -153,20 +161,22 @@ def _override(state: State, record: Json) -> State:
 
 
 def _phase_exited(state: State, event: Event) -> State:
-    state = replace(state, breaker=Breaker())
+    freeze = state.freeze
     if event.data.get("freezes"):
-        freeze = replace(state.freeze, current=state.freeze.upcoming, withdrawn=None, red_exited=True)
-        state = replace(state, freeze=freeze)
-    state = replace(state, memory=replace(state.memory, exit=event.data.get("remembered", {})))
-    if event.data["next"] == DONE:
-        return replace(state, phase=DONE, exited=True, forced=event.data.get("forced", False))
-    return replace(state, exited=True, forced=event.data.get("forced", False))
+        freeze = replace(freeze, current=freeze.upcoming, withdrawn=None, red_exited=True)
+    return replace(
+        state,
+        phase=DONE if event.data["next"] == DONE else state.phase,
+        exited=True,
+        forced=event.data.get("forced", False),
+        freeze=freeze,
+        memory=replace(state.memory, exit=event.data.get("remembered", {})),
+        breaker=Breaker(),
+    )
 
 
 def _fact_declared(state: State, event: Event) -> State:
-    data = event.data
-    fact = Fact(name=data["name"], value=data["value"], reason=data["reason"], by=data["by"], at=event.at)
-    return replace(state, facts=(*_other_facts(state, event), fact))
+    return replace(state, facts=(*_other_facts(state, event), _pick(Fact, {**event.data, "at": event.at})))
 
 
 def _other_facts(state: State, event: Event) -> tuple[Fact, ...]:
@@ -174,8 +184,7 @@ def _other_facts(state: State, event: Event) -> tuple[Fact, ...]:
 
 
 def _baseline_taken(state: State, event: Event) -> State:
-    snapshot = snapshot_of(event.data)
-    assert snapshot is not None
+    snapshot = _pick(Snapshot, event.data)
     if state.phase is not None and not state.is_done:
         # For the next cycle. In this one, which may be unfinished, it would excuse skipped, failing or missing tests.
         return replace(state, snapshots=replace(state.snapshots, latest=snapshot))
@@ -185,8 +194,7 @@ def _baseline_taken(state: State, event: Event) -> State:
 
 
 def _waived(state: State, event: Event) -> State:
-    given = {name: event.data[name] for name in fields(Waiver) if name in event.data}
-    waiver = from_json(Waiver, {**given, "at": event.at})
+    waiver = _pick(Waiver, {**event.data, "at": event.at})
     return replace(state, overrides=replace(state.overrides, waivers=(*state.overrides.waivers, waiver)))
 
 
@@ -227,15 +235,6 @@ def _file_spent(state: State, event: Event) -> State:
     return replace(state, spent_signal=event.data.get("file") or state.spent_signal, signals_premature=premature)
 
 
-def _part_changed(state: State, event: Event) -> State:
-    """Apply an event of a part; it may name new rules for the task."""
-    return replace(state, rules=event.data.get("rules") or state.rules)
-
-
-def _stuck(state: State, event: Event) -> State:
-    return replace(state, phase=STUCK, stuck=event.data["reason"], exited=True, forced=False)
-
-
 # --- the effect of the start and the end of a run
 
 #: The measurements in the end event of a run.
@@ -244,16 +243,7 @@ MEASURED = ("metrics", "findings", "notes", "told", "tables")
 
 def _run_started(state: State, event: Event) -> State:
     data = event.data
-    run = OpenRun(
-        id=data["run"],
-        phase=data["phase"],
-        at=event.at,
-        tree=data["tree"],
-        nested=data.get("nested", False),
-        rewinds=data.get("rewinds", False),
-        limit=data.get("limit", 0.0),
-    )
-    others = state.open_runs
+    run, others = _pick(OpenRun, {**data, "id": data["run"], "at": event.at}), state.open_runs
     if not run.nested and any(not other.nested for other in others):
         # Two runs at once share one tree and one machine: neither proves that the suite is green by itself.
         others = tuple(other if other.nested else replace(other, overlaps=True) for other in others)
@@ -312,7 +302,7 @@ def _run_ended(state: State, event: Event) -> State:
 
 
 def _measured(state: State, run: OpenRun, data: Json) -> State:
-    snapshot = snapshot_of(data)
+    snapshot = _pick(Snapshot, data)
     return replace(
         state,
         iteration=data["iteration"],
@@ -370,11 +360,9 @@ def _close(state: State, run: OpenRun, summary: RunSummary) -> State:
     )
 
 
-def snapshot_of(data: Json | None) -> Snapshot | None:
-    """Return the snapshot of one complete run from an event."""
-    if data is None:
-        return None
-    return Snapshot(inventory=data["inventory"], outcomes=data["outcomes"], surroundings=data.get("surroundings", ""))
+def _pick(kind: type[T], data: Json) -> T:
+    """Return a value from the data of an event that have the names of its fields."""
+    return from_json(kind, {name: data[name] for name in fields(kind) if name in data})
 
 
 _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
@@ -398,8 +386,9 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "repaired": _repaired,
     "rollback-accepted": _accepted,
     "known-taken": lambda state, event: replace(state, snapshots=replace(state.snapshots, known=event.data["known"])),
-    "stuck": _stuck,
-    **dict.fromkeys(PART_KINDS, _part_changed),
+    "stuck": lambda state, event: replace(state, phase=STUCK, stuck=event.data["reason"], exited=True, forced=False),
+    # An event of a part may name new rules for the task.
+    **dict.fromkeys(PART_KINDS, lambda state, event: replace(state, rules=event.data.get("rules") or state.rules)),
 }
 
 #: Kinds that are kept for history, without effect on the state.

@@ -23,7 +23,7 @@ from phase_gate.gate.measured import (
     waiver_to_json,
     wanted_names,
 )
-from phase_gate.gate.measuring import PROOF_SLUGS, code_as_tested, proof_findings, proof_notes, proof_values
+from phase_gate.gate.measuring import PROOF_SLUGS, code_as_tested, proof_measured
 from phase_gate.gate.order import next_phase
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, Fact, State
@@ -133,20 +133,17 @@ def evaluate_again(
     state, run = case.state, case.state.measurement
     assert run is not None, "only a measured iteration can be judged again"
     past = PROOF_SLUGS if evidence is None else PROOF_SLUGS | drops
-    measured = run.measured
+    measured, proof = run.measured, proof_measured(state, run.tree, run.iteration)
     before = replace(
         measured,
         metrics={name: value for name, value in measured.metrics.items() if name not in replaces},
-        findings=(
-            *(finding for finding in measured.findings if finding.slug not in past),
-            *proof_findings(state, run.tree),
-        ),
-        notes=tuple(dict.fromkeys((*measured.notes, *proof_notes(state, run.tree)))),
+        findings=(*(finding for finding in measured.findings if finding.slug not in past), *proof.findings),
+        notes=tuple(dict.fromkeys((*measured.notes, *proof.notes))),
         told={name: text for name, text in measured.told.items() if name not in replaces},
     )
     # Other results of the run, such as tables, are shown until they are measured again.
     seen = _look(before, evidence or Measured(tables=measured.tables), state)
-    seen = replace(seen, metrics={**seen.metrics, **proof_values(state, run.tree, run.iteration)})
+    seen = replace(seen, metrics={**seen.metrics, **proof.metrics})
     return conclude(evaluate(case, seen, iteration=run.iteration, run=run.run), case)
 
 

@@ -19,7 +19,7 @@ from phase_gate.gate.measured import (
     cap_findings,
     name_tests,
 )
-from phase_gate.gate.outcomes import FAILING, Judgement, References, all_passed, odd_buckets
+from phase_gate.gate.outcomes import FAILING, Judgement, all_passed, odd_buckets
 from phase_gate.gate.record import JudgedRun, RunRecord
 from phase_gate.gate.state import ProofRecord, State
 from phase_gate.gate.verdict import Evaluation
@@ -38,17 +38,16 @@ def code_as_tested(green_tree: str | None, tree: str) -> dict[str, MetricValue]:
     return {} if green_tree is None else {"code_as_tested": green_tree == tree}
 
 
-#: Exceptions that pytest raises when it refuses a test; any other comes from the module's own code.
-_REFUSED = "Failed"
-
-
 def take_measure(run: JudgedRun, workflow: Workflow) -> Measured:
     """Return the metrics, findings and notes of a run, including those of other providers."""
     record, unseen = run.record, _note_unseen(run.state, workflow)
+    proof = proof_measured(run.state, record.sources.tree, run.iteration)
+    frozen = [] if run.in_first_phase else _frozen_findings(run, unseen)
+    findings = (*_find_findings(run, frozen), *proof.findings, *record.evidence.findings)
     return Measured(
-        metrics=_measure(run),
-        findings=cap_findings((*_find_findings(run, unseen), *record.evidence.findings)),
-        notes=(*record.notes, *_take_notes(run), *unseen),
+        metrics={**_count_tests(run), **_measure(run, frozen), **proof.metrics, **record.measured},
+        findings=cap_findings(findings),
+        notes=(*record.notes, *_take_notes(run), *proof.notes, *unseen),
         told=record.evidence.told,
         tables=record.evidence.tables,
         warnings=record.warnings,
@@ -56,23 +55,18 @@ def take_measure(run: JudgedRun, workflow: Workflow) -> Measured:
     )
 
 
-def _measure(run: JudgedRun) -> dict[str, MetricValue]:
-    """Return every metric of the run; a name that is not in it was not measured."""
-    state, phase, record, judged = run.state, run.phase, run.record, run.outcomes
-    in_scope = judged.targets if phase.scope == "targets" else None
+def _count_tests(run: JudgedRun) -> dict[str, MetricValue]:
+    """Return the numbers of tests, by outcome; those in scope, and those of the whole suite."""
+    record, judged = run.record, run.outcomes
+    in_scope = judged.targets if run.in_first_phase else None
 
     def scoped(ids: frozenset[str]) -> int:
         return len(ids if in_scope is None else ids & in_scope)
 
     buckets = odd_buckets(record.session.outcomes)
-    passing, failing, newly = (
-        scoped(judged.passing - judged.rows_passing),
-        scoped(judged.failing),
-        scoped(judged.newly_skipped),
-    )
-    green_tree = {"green": record.sources.tree, "odd": state.trees.green}.get(judged.green)
-    metrics: dict[str, MetricValue] = {
-        "tests_total": passing + failing + newly,
+    passing, failing = scoped(judged.passing - judged.rows_passing), scoped(judged.failing)
+    return {
+        "tests_total": passing + failing + scoped(judged.newly_skipped),
         "tests_passing": passing,
         "tests_failing": failing,
         "suite_total": len(judged.passing) + len(judged.failing) + len(judged.newly_skipped),
@@ -95,26 +89,36 @@ def _measure(run: JudgedRun) -> dict[str, MetricValue]:
         "collection_errors": len(record.session.collection_errors),
         "baseline_total": judged.baseline_total,
         "baseline_failing": len(judged.baseline_failing),
+    }
+
+
+def _measure(run: JudgedRun, frozen: list[Finding]) -> dict[str, MetricValue]:
+    """Return the other metrics of the run; a name that is not in it was not measured.
+
+    :param frozen: the findings about frozen tests and rules.
+    """
+    state, record, tree = run.state, run.record, run.record.sources.tree
+    green_tree = {"green": tree, "odd": state.trees.green}.get(run.outcomes.green)
+    metrics: dict[str, MetricValue] = {
         "consecutive_green_runs": run.streak,
         **run.traced.metrics,
-        **proof_values(state, record.sources.tree, run.iteration),
         "signals_premature": state.signals_premature,
         "run_complete": run.kind == "complete",
-        "run_kind": str(run.kind),
+        "run_kind": run.kind,
         "duration_s": round(record.session.duration_s, 3),
-        **code_as_tested(green_tree, record.sources.tree),
-        **record.measured,
+        **code_as_tested(green_tree, tree),
+        "outcomes_doubtful": len(record.session.doubts),
     }
-    if phase.scope != "targets":
+    if not run.in_first_phase:
+        hard = [finding.slug for finding in frozen if finding.tier == "hard"]
         metrics |= {
-            "tests_altered": len(_find_altered(record, run.past)),
-            "rules_changed": sum(each.tier == "hard" for each in _find_rules_changed(record, run.past)),
+            "tests_altered": hard.count("tests-unchanged"),
+            "rules_changed": hard.count("rules-unchanged"),
             "red_seen": state.freeze.red_exited or not state.vanished,
             "red_resolved_elsewhere": len(_resolved_elsewhere(record)),
         }
-    metrics["outcomes_doubtful"] = len(record.session.doubts)
-    if phase.tests == "failing":
-        metrics["tests_refused"] = len(_refused_targets(record, judged))
+    if run.phase.tests == "failing":
+        metrics["tests_refused"] = len(_refused_targets(record, run.outcomes))
     if run.iteration is not None:
         metrics["iteration"] = run.iteration
     return metrics
@@ -135,16 +139,13 @@ def _refused_targets(record: RunRecord, judged: Judgement) -> dict[str, Failure]
     }
 
 
-def _find_findings(run: JudgedRun, unseen: tuple[str, ...]) -> tuple[Finding, ...]:
-    """Return the problems of the evidence (hard), and anomalies (advisory).
-
-    :param unseen: the note about a skipped first phase, if any: the finding has the same text.
-    """
+def _find_findings(run: JudgedRun, frozen: list[Finding]) -> tuple[Finding, ...]:
+    """Return the problems of the evidence (hard), and anomalies (advisory)."""
     record, judged, why = run.record, run.outcomes, run.why
     unfinished = () if not why else (Finding(slug="complete-run", tier="hard", detail=why),)
     return (
         *unfinished,
-        *(() if run.in_first_phase else _frozen_findings(run, unseen)),
+        *frozen,
         *record.session.doubts,
         *(_refusals(record, judged) if run.phase.tests == "failing" else ()),
         *(_broken_modules(record, judged) if run.phase.tests != "failing" else ()),
@@ -159,7 +160,6 @@ def _find_findings(run: JudgedRun, unseen: tuple[str, ...]) -> tuple[Finding, ..
         *name_tests("two-outcomes", "advisory", {*_two_outcomes(run)}, "another outcome on the same tree"),
         *_too_fast(record, run.state),
         *_streak_starts_over(run),
-        *proof_findings(run.state, record.sources.tree),
     )
 
 
@@ -186,7 +186,7 @@ def _broken_modules(record: RunRecord, judged: Judgement) -> list[Finding]:
 
 def _describe_broken(error: str) -> str:
     name, _, said = error.strip().partition("\n")[0].partition(": ")
-    if name == _REFUSED:
+    if name == "Failed":  # pytest refuses it; any other exception comes from the module's own code
         return f"can't be collected: {said}"
     return f"can't be imported: {name}{': ' if said else ''}{said}" if name else "can't be imported"
 
@@ -203,23 +203,20 @@ def _too_fast(record: RunRecord, state: State) -> tuple[Finding, ...]:
     return (Finding(slug="suite-too-fast", tier="advisory", detail=detail),)
 
 
-def _find_altered(record: RunRecord, past: References) -> list[Finding]:
-    own = [] if past.frozen is None else find_altered(past.frozen, record.inventory, record.meaning)
-    return [*own, *record.altered_elsewhere]
-
-
-def _find_rules_changed(record: RunRecord, past: References) -> list[Finding]:
-    return [] if past.frozen is None else find_changed_settings(past.frozen, record.meaning.settings)
-
-
 def _resolved_elsewhere(record: RunRecord) -> list[str]:
     """Return the modules that were missing in RED, and are now provided by code outside of the project."""
     return sorted(module for module, file in record.resolved.items() if file.startswith("../"))
 
 
 def _frozen_findings(run: JudgedRun, unseen: tuple[str, ...]) -> list[Finding]:
-    record, past, state = run.record, run.past, run.state
-    findings = [*_find_altered(record, past), *_find_rules_changed(record, past)]
+    """Return the changes to frozen tests and rules.
+
+    :param unseen: the note about a skipped first phase, if any: the finding has the same text.
+    """
+    record, frozen, state = run.record, run.past.frozen, run.state
+    findings = [] if frozen is None else find_altered(frozen, record.inventory, record.meaning)
+    findings += record.altered_elsewhere
+    findings += [] if frozen is None else find_changed_settings(frozen, record.meaning.settings)
     findings += [
         Finding(slug="red-was-seen", tier="hard", id=module, detail="was missing in RED, is not in the project now")
         for module in _resolved_elsewhere(record)
@@ -356,7 +353,7 @@ def _take_notes(run: JudgedRun) -> tuple[str, ...]:
     ]
     if shown:
         notes.append(f"exempt: {', '.join(shown)}")
-    return (*notes, *proof_notes(run.state, record.sources.tree))
+    return tuple(notes)
 
 
 # --- the last proof, if it applies to the current files and tests
@@ -378,22 +375,13 @@ def current_proof(state: State, tree: str) -> ProofRecord | None:
     return proof
 
 
-def proof_values(state: State, tree: str, iteration: int | None) -> dict[str, MetricValue]:
-    """Return its metrics. Without a proof, they do not count against the targets: it is made before a phase exits."""
+def proof_measured(state: State, tree: str, iteration: int | None) -> Measured:
+    """Return what it measured. Without a proof, nothing counts against the targets: it is made before a phase exits."""
     proof = current_proof(state, tree)
     if proof is None:
-        return {"proof_objections": 0}
-    return {**proof.metrics, "proof_age": max(0, (iteration or state.iteration) - proof.iteration)}
-
-
-def proof_findings(state: State, tree: str) -> tuple[Finding, ...]:
-    proof = current_proof(state, tree)
-    return () if proof is None else proof.findings
-
-
-def proof_notes(state: State, tree: str) -> tuple[str, ...]:
-    proof = current_proof(state, tree)
-    return () if proof is None else proof.notes
+        return Measured(metrics={"proof_objections": 0})
+    age = max(0, (iteration or state.iteration) - proof.iteration)
+    return Measured(metrics={**proof.metrics, "proof_age": age}, findings=proof.findings, notes=proof.notes)
 
 
 def describe_missing_proof(problem: str) -> str:

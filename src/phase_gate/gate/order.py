@@ -73,44 +73,29 @@ def named_phase(workflow: Workflow, requested: str) -> Phase | None:
 def decide_entry(state: State, workflow: Workflow, requested: str) -> Entry:
     """Return how a run in `requested` begins. Raises UsageError for an unknown phase, PhaseOrderError for a refusal."""
     phase = named_phase(workflow, requested)
-    if phase is None:
-        return _decide_auto(state, workflow)
     if state.phase is None:
-        return _decide_first(workflow, phase, state.task)
-    if phase.name == state.phase:
-        return Entry(phase, "stay")
+        return _decide_first(workflow, phase or workflow.first, state.task)
     current = workflow.phase(state.phase)
+    if current is not None and current is phase:
+        return Entry(current, "stay")
     if state.is_stuck:
         raise stuck_error(state)
     if current is None and state.phase != DONE:
         raise _unknown_current(state, workflow)
-    if current is not None and state.exited:
-        name, how = next_phase(state, workflow, current)
+    name, how = next_phase(state, workflow, current) if current is not None and state.exited else ("", "stay")
+    if phase is not None:
         if phase.name == name:
             return Entry(phase, how)
-    if phase is workflow.first:
-        return _decide_return(state, workflow)
-    raise _refusal(state, workflow, phase)
-
-
-def _decide_auto(state: State, workflow: Workflow) -> Entry:
-    if state.phase is None:
-        return Entry(workflow.first, "begin")
-    if state.phase == DONE:
+        if phase is workflow.first:
+            return _decide_return(state, workflow)
+        raise _refusal(state, workflow, current, phase)
+    if current is None:
         raise PhaseOrderError(
             f"the cycle is done: {AUTO.lower()} does not start a new one by itself",
             remedy=show_next(start_command(workflow, state.task), "starts the next cycle"),
         )
-    if state.is_stuck:
-        raise stuck_error(state)
-    current = workflow.phase(state.phase)
-    if current is None:
-        raise _unknown_current(state, workflow)
-    name, how = next_phase(state, workflow, current)
     following = workflow.phase(name)
-    if state.exited and following is not None:
-        return Entry(following, how)
-    return Entry(current, "stay")
+    return Entry(current, "stay") if following is None else Entry(following, how)
 
 
 def next_phase(state: State, workflow: Workflow, current: Phase) -> tuple[str, How]:
@@ -158,14 +143,11 @@ def _decide_return(state: State, workflow: Workflow) -> Entry:
     )
 
 
-def _refusal(state: State, workflow: Workflow, phase: Phase) -> PhaseOrderError:
+def _refusal(state: State, workflow: Workflow, current: Phase | None, phase: Phase) -> PhaseOrderError:
     names = [each.name for each in workflow.phases]
     first = start_command(workflow, state.task)
-    if state.phase == DONE:
-        return PhaseOrderError(f"the cycle is done: {phase.name} can't follow", remedy=first)
-    current = workflow.phase(state.phase or "")
     if current is None:
-        return _unknown_current(state, workflow)
+        return PhaseOrderError(f"the cycle is done: {phase.name} can't follow", remedy=first)
     if phase.recovers or current.recovers:
         return PhaseOrderError(
             f"{phase.name} does not follow {current.name}: only a failing gate and its recovery lead there",

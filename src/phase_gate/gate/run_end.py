@@ -107,13 +107,7 @@ def _compare(
     if goes_back and past.frozen is not None:
         # This run itself withdraws the freeze: from now on, RED is about the changes since.
         past = replace(past, withdrawn=past.frozen.inventory)
-    before = past
-    moves: Mapping[str, str] = {}
-    if _may_have_moved(past, record):
-        from phase_gate.gate.renames import follow_moves
-
-        past, moves = follow_moves(past, record, in_first_phase=in_first_phase)
-    audit = Audit(record.audit.unselected, ()) if in_first_phase else _name_missing(record.audit, before, moves)
+    past, moves, audit = _follow_moves(past, record, in_first_phase=in_first_phase)
     session, waivers = record.session, state.overrides.waivers
     outcomes = judge_outcomes(
         session.outcomes,
@@ -160,10 +154,20 @@ def _compare(
     )
 
 
-def _may_have_moved(past: References, record: RunRecord) -> bool:
-    """Return whether a test is not at its old location: in most runs all are."""
+def _follow_moves(
+    past: References, record: RunRecord, *, in_first_phase: bool
+) -> tuple[References, Mapping[str, str], Audit]:
+    """Return the references with the current names of tests, the moves, and the tests that are really missing."""
+    before = past
+    moves: Mapping[str, str] = {}
     is_missing = bool(record.audit.missing or record.missing_since)
-    return is_missing or past.withdrawn is not None or past.baseline is not None
+    # In most runs, all tests are at their old locations.
+    if is_missing or past.withdrawn is not None or past.baseline is not None:
+        from phase_gate.gate.renames import follow_moves
+
+        past, moves = follow_moves(past, record, in_first_phase=in_first_phase)
+    audit = Audit(record.audit.unselected, ()) if in_first_phase else _name_missing(record.audit, before, moves)
+    return past, moves, audit
 
 
 def _trace(

@@ -62,12 +62,7 @@ def make_document(
     outcomes = ids.rename(ended.buckets.close(ended.nodes), all_are_known=not ended.workers)
     outcomes |= dict.fromkeys(uncollectable, "uncollectable")
     deselected = frozenset(map(ids.test_id, seen.deselected))
-    measured: Mapping[str, MetricValue] = {}
-    complaints: tuple[str, ...] = ()
-    if rules is not None and is_extended(config):
-        from phase_gate.recording.extensions import gather_metrics
-
-        measured, complaints = gather_metrics(config, *rules, root)
+    measured, complaints = _take_metrics(config, rules, root)
     guarding = _take_guarding(ids, seen, uncollectable, root) if wants_reasons else {}
     return Document(
         outcomes=outcomes,
@@ -101,6 +96,17 @@ def make_document(
         collected=tuple(sorted(map(ids.test_id, seen.collected))),
         left_out={who: tuple(map(ids.test_id, nodes)) for who, nodes in seen.left_out.items()},
     )
+
+
+def _take_metrics(
+    config: pytest.Config, rules: tuple[Workflow, Phase] | None, root: Path
+) -> tuple[Mapping[str, MetricValue], tuple[str, ...]]:
+    """Return the metrics of plugins, and complaints about them; few plugins have any."""
+    if rules is None or not is_extended(config):
+        return {}, ()
+    from phase_gate.recording.extensions import gather_metrics
+
+    return gather_metrics(config, *rules, root)
 
 
 def _take_failures(

@@ -47,13 +47,6 @@ def take_meaning(
     :param outputs: files that earlier runs have written.
     """
     root = project.root
-    modules: dict[str, tuple[ModuleStatement, ...]] = {}
-    for path, file in inventory.files.items():
-        before = None if frozen is None else frozen.inventory.files.get(path)
-        if before is None or before.content == file.content or before.is_source:
-            continue
-        if path.endswith(".py"):
-            modules[path] = _statements(root / path, {bare_name(name) for name in file.ids})
     before_them = {} if frozen is None else frozen.support
     more = before_them if frozen is not None else _plugins(facts, tree, root)
     support: dict[str, tuple[str, tuple[ModuleStatement, ...] | None]] = {}
@@ -77,7 +70,7 @@ def take_meaning(
         settings["criteria"] = ", ".join(sorted(criteria.ids))
     texts = {} if at_start is None else at_start.texts
     return Meaning(
-        modules=modules,
+        modules={} if frozen is None else _changed_modules(root, inventory, frozen),
         support=support,
         written=frozenset(written),
         rewritten=tuple(
@@ -88,6 +81,17 @@ def take_meaning(
         if frozen is None
         else _read_again(project, frozen.pieces, tree),
     )
+
+
+def _changed_modules(root: Path, inventory: Inventory, frozen: Frozen) -> dict[str, tuple[ModuleStatement, ...]]:
+    """Return the statements of the test files that differ from their frozen content."""
+    modules = {}
+    for path, file in inventory.files.items():
+        before = frozen.inventory.files.get(path)
+        if before is None or before.content == file.content or before.is_source or not path.endswith(".py"):
+            continue
+        modules[path] = _statements(root / path, {bare_name(name) for name in file.ids})
+    return modules
 
 
 def _plugins(facts: Document, tree: Tree, root: Path) -> list[str]:
