@@ -10,13 +10,14 @@ from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import say
 from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError, UsageError
+from phase_gate.gate.advice import return_command
 from phase_gate.gate.breaker import at_time
 from phase_gate.gate.breaker import reset as reset_breaker
 from phase_gate.gate.events import verdict_of
 from phase_gate.gate.overrides import WORD, Kind, forced_events, override_record, refuse_excuse
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.stuck import StuckReport, Tried, describe_stuck
-from phase_gate.gate.verdict import evaluation_to_json, return_command
+from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.storage.store import now
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.values import replace

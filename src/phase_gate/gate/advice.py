@@ -1,6 +1,6 @@
-"""The consequences of a verdict: its status, the reason in one sentence, the next command to type or a hint.
+"""What to do about a closed gate: the reason in one sentence, the next command to type or a hint; and the ways out.
 
-Pure. Part of the evaluation instead of a renderer, so that panel, JSON and hooks agree.
+Pure. Part of the evaluation, not of a renderer, so that panel, JSON and hooks agree. Not loaded while a gate is open.
 """
 
 from __future__ import annotations
@@ -14,21 +14,17 @@ from phase_gate.gate.measured import ALREADY_PASSING, BROKEN_MODULE, STREAK_STAR
 from phase_gate.gate.signals import Reading
 from phase_gate.gate.verdict import (
     LET_ONE_RUN,
-    SAY_WHY,
     Evaluation,
     Gate1Result,
     Subject,
     Verdict,
-    describe_decisions,
     phase_command,
-    return_command,
-    start_command,
-    suggest_command,
 )
+from phase_gate.values import Literal
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRIC_TYPES, Metrics
 from phase_gate.workflow.model import Phase, Workflow
-from phase_gate.workflow.names import of_task, signal_command
+from phase_gate.workflow.names import of_task, rewind_command, run_command
 
 if TYPE_CHECKING:
     from phase_gate.gate.measured import Finding
@@ -37,15 +33,12 @@ if TYPE_CHECKING:
 #: The fact that no more improvements are identified.
 _IMPROVED = "no_more_improvements_identified"
 
-#: What to do if no test ran: in a phase that requires failing tests, and in others.
-_HOW_TO_FILL = {
-    True: "write the test for this step, and let it run: it has to fail",
-    False: LET_ONE_RUN,
-}
+#: What to do if no test ran in a phase that requires failing tests.
+_WRITE_ONE = "write the test for this step, and let it run: it has to fail"
 
 
-def advise(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Verdict:
-    """Return the reason and the next step for one verdict. They name the first missing requirement."""
+def advise_closed(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Verdict:
+    """Return the verdict if Gate 1 is closed or a person is needed: its reason names the first missing requirement."""
     subject, reading = evaluation.subject, evaluation.gate_2
     again = phase_command(phase, subject.task)
     if reading.calls_person:
@@ -53,30 +46,14 @@ def advise(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Verdict:
         return Verdict("needs-person", reason, *_way_out(workflow, reading, phase, subject))
     if subject.iteration is None:
         reason = f"this run does not count ({subject.run_kind}): {subject.run_note}"
-        hint = _HOW_TO_FILL[phase.tests == "failing"] if subject.run_kind == "empty" else ""
+        hint = {"empty": _WRITE_ONE if phase.tests == "failing" else LET_ONE_RUN}.get(subject.run_kind, "")
         broken = _name_broken(evaluation.findings)
         return Verdict("void", f"{broken}; {reason}" if broken else reason, again, _MEND if broken else hint)
-    if not evaluation.gate_1.is_open:
-        reason, command, hint = what_gate_1_misses(evaluation, workflow, phase)
-        if extra := evaluation.measured.missing_extra:
-            # Something could not be measured without the extra: the next evaluation shows the rest.
-            hint = f"pip install 'pytest-phase-gate[{extra}]'"
-        return Verdict("early" if reading.is_done else "closed", reason, command, hint)
-    if reading.is_done:
-        return Verdict("open", *_both_open(workflow, phase, subject))
-    if reading.answer == "not-done":
-        said = f" ({reading.reason})" if reading.reason else ""
-        return Verdict("waiting", f"Gate 1 is open, but the signal reports not done{said}", again, "once it is done")
-    if reading.answer == "held":
-        return Verdict("waiting", "Gate 1 is open; the signal applies to the last confirming run", again)
-    reason = "Gate 1 is open; Gate 2 waits for the exit signal"
-    if reading.answer != "absent":
-        reason = f"Gate 1 is open, but the exit signal is {reading.answer}: {reading.problem}"
-    if reading.answer == "malformed":
-        # The file stays: a misspelled veto can't be distinguished from other content.
-        withdraw = of_task("phase-gate withdraw", subject.task)
-        return Verdict("waiting", reason, signal_command(subject.task), f"after fixing the file, or {withdraw}")
-    return Verdict("waiting", reason, signal_command(subject.task), SAY_WHY)
+    reason, command, hint = what_gate_1_misses(evaluation, workflow, phase)
+    if extra := evaluation.measured.missing_extra:
+        # Something could not be measured without the extra: the next evaluation shows the rest.
+        hint = f"pip install 'pytest-phase-gate[{extra}]'"
+    return Verdict("early" if reading.is_done else "closed", reason, command, hint)
 
 
 def advise_halt(evaluation: Evaluation) -> Verdict:
@@ -90,16 +67,6 @@ def advise_halt(evaluation: Evaluation) -> Verdict:
         more = f"Also: {evaluation.verdict}"
     command = of_task("phase-gate status", subject.task)
     return Verdict("halted", f"{reason}. {more}", command, describe_decisions(subject.task))
-
-
-def _both_open(workflow: Workflow, phase: Phase, subject: Subject) -> tuple[str, str, str]:
-    """Return reason, command and hint."""
-    first = start_command(workflow, subject.task)
-    following = workflow.phase(phase.next)
-    if following is None:
-        return f"both gates are open: {phase.name} has exited, the cycle is done", first, "starts the next cycle"
-    hint = f"or {first} for the next cycle" if phase.may_end_cycle else ""
-    return f"both gates are open: {phase.name} has exited", phase_command(following, subject.task), hint
 
 
 def _way_out(workflow: Workflow, reading: Reading, phase: Phase, subject: Subject) -> tuple[str, str]:
@@ -354,3 +321,76 @@ _SPOKEN_OF_BY: Mapping[str, tuple[str, str]] = {
     "diagrams_valid": ("diagram-broken", ": "),
     "has_adr": ("decision-incomplete", "; incomplete: "),
 }
+
+
+# --- ways out of a closed gate
+
+#: Frozen tests or their meaning have changed: if they fail again in RED, they are accepted with the changes.
+UNDONE = frozenset({"tests-kept", "tests-unchanged", "rules-unchanged"})
+_MAY_GO_BACK = UNDONE | {"targets-proven"}
+#: Only the phase that sees tests fail can fix it.
+_HAS_TO_GO_BACK = "red-was-seen"
+#: Guards that send the user back to the phase in which tests fail.
+SENDS_BACK = _MAY_GO_BACK | {_HAS_TO_GO_BACK}
+#: Only a run can fix it, even in a phase without tests.
+_TAKES_RUN = frozenset({"code-as-tested", "fix-tested"})
+#: A run that does not count requires another one, even if a person waives the guard.
+_NEVER_WAIVED = "complete-run"
+
+
+def return_command(workflow: Workflow, phase: Phase, task: str) -> str:
+    """Return the command that returns to the phase with failing tests; empty if there is no earlier one."""
+    before = workflow.phases[: workflow.phases.index(phase)]
+    red = next((each for each in reversed(before) if each.tests == "failing"), None)
+    if red is None:
+        return ""
+    if red is workflow.first and workflow.rewind_by_option:
+        return run_command(red.name, task)
+    return rewind_command(red.name, task)
+
+
+def describe_decisions(task: str) -> str:
+    """Return the decisions of a person while the circuit is open, with their commands."""
+    reset, skip = breaker_command("reset", task), breaker_command("skip", task)
+    return f"a person may try once more: {reset}; or give the phase up: {skip}"
+
+
+_Decision = Literal["reset", "skip"]
+
+
+def breaker_command(action: _Decision, task: str) -> str:
+    """Return the command for a person while the circuit is open."""
+    return of_task(f'phase-gate breaker {action} --reason "..." --by NAME', task)
+
+
+def waive_command(guard: str, task: str) -> str:
+    """Return the command for a person to waive a guard's current findings."""
+    return of_task(f'phase-gate waive {guard} --reason "..." --by NAME', task)
+
+
+def suggest_command(guard: str, workflow: Workflow, phase: Phase, task: str) -> str:
+    """Return the command to type if a guard is not met; empty if something else has to be done first."""
+    back = return_command(workflow, phase, task)
+    if guard == _HAS_TO_GO_BACK and back:
+        return back
+    if guard in _TAKES_RUN:
+        return run_command(phase.name, task)
+    # The same command alone would be refused again: the change to make comes first.
+    return "" if guard in UNDONE else phase_command(phase, task)
+
+
+def suggest_steps(guard: str, remedy: str, workflow: Workflow, phase: Phase, task: str, *, has_findings: bool) -> str:
+    """Return what to do if a guard is not met, before its command or instead.
+
+    :param has_findings: it has findings that a person could waive.
+    """
+    back = return_command(workflow, phase, task)
+    ways = [remedy] if remedy else []
+    if guard in UNDONE:
+        ways = [f"{remedy}, then run: {phase_command(phase, task)}"]
+    if guard in _MAY_GO_BACK and back:
+        ways.append(f"or go back: {back}")
+    # The reviewers of a pipeline agree on its documents: no message offers to skip them.
+    if has_findings and guard != _NEVER_WAIVED and (workflow.pipeline is None or phase.tests != "none"):
+        ways.append(f"or waive it: {waive_command(guard, task)}")
+    return "; ".join(ways)

@@ -11,7 +11,7 @@ from phase_gate import exit_codes
 from phase_gate.gate.breaker import at_time, describe_wait
 from phase_gate.gate.state import State
 from phase_gate.gate.state_extensions import parts_of
-from phase_gate.gate.verdict import LET_ONE_RUN, SAY_WHY, Evaluation, Status, Verdict, describe_decisions
+from phase_gate.gate.verdict import LET_ONE_RUN, SAY_WHY, Evaluation, Status, Verdict
 from phase_gate.values import Value, fields, replace
 from phase_gate.visible import name_first
 from phase_gate.workflow.names import of_task, run_command, signal_command
@@ -76,6 +76,8 @@ def assess(
         return closed("stuck", f"stuck: {state.stuck}; a person is needed", f"phase-gate pipeline recover{task}")
     breaker = at_time(state.breaker, at)
     if breaker.is_open:
+        from phase_gate.gate.advice import describe_decisions  # here, not above: most circuits are closed
+
         command = of_task("phase-gate status", state.task)
         reason = f"the circuit is open since {breaker.opened_at} ({breaker.reason}); {describe_wait(breaker, at)} left"
         return closed("halted", reason, command, describe_decisions(state.task))

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from phase_gate.codec import to_json
-from phase_gate.gate.advice import advise, advise_halt
 from phase_gate.gate.breaker import Breaker, at_time
 from phase_gate.gate.measured import (
     EVIDENCE_SLUGS,
@@ -30,14 +29,13 @@ from phase_gate.gate.state import Event, Fact, State
 from phase_gate.gate.state_extensions import parts_of
 from phase_gate.gate.verdict import (
     PREMATURE,
-    UNDONE,
     Evaluation,
     FactSource,
     Gate1Result,
     GuardResult,
     Subject,
+    advise_open,
     phase_command,
-    suggest_steps,
     with_advice,
 )
 from phase_gate.values import Value, as_dict, replace
@@ -258,7 +256,11 @@ def evaluate(
         facts=fact_sources(workflow, phase, declared, measured.metrics),
         overrides=(*(waiver_to_json(waiver) for waiver in in_force), *state.overrides.others),
     )
-    return with_advice(evaluation, advise(evaluation, workflow, phase))
+    if gate_1.is_open and iteration is not None and not reading.calls_person:
+        return with_advice(evaluation, advise_open(evaluation, workflow, phase))
+    from phase_gate.gate.advice import advise_closed  # here, not above: as long as a gate is open, nothing asks
+
+    return with_advice(evaluation, advise_closed(evaluation, workflow, phase))
 
 
 def with_breaker(evaluation: Evaluation, breaker: Breaker) -> Evaluation:
@@ -266,6 +268,8 @@ def with_breaker(evaluation: Evaluation, breaker: Breaker) -> Evaluation:
     evaluation = replace(evaluation, breaker=breaker)
     if not breaker.is_open or evaluation.gate_2.calls_person:
         return evaluation
+    from phase_gate.gate.advice import advise_halt
+
     return with_advice(evaluation, advise_halt(evaluation))
 
 
@@ -350,6 +354,8 @@ def _evaluate_guard(
     outcome = guard.condition.evaluate(values)
     if outcome.met:
         return GuardResult(name=guard.name)
+    from phase_gate.gate.advice import UNDONE, suggest_steps
+
     covered = {key for waiver in waivers if waiver.guard == guard.name for key in waiver.findings}
     found = [finding for finding in findings if finding.belongs_to(guard.name) and finding.tier == "hard"]
     present = [finding.key for finding in found]

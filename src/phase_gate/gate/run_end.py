@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from phase_gate.codec import spell_out_each
-from phase_gate.gate.advice import STASH
 from phase_gate.gate.breaker import RunSeen, observe_run
 from phase_gate.gate.events import apply, streak_after
 from phase_gate.gate.failures import fingerprint
@@ -23,7 +22,7 @@ from phase_gate.gate.outcomes import Judgement, Kind, References, all_passed, ju
 from phase_gate.gate.record import Audit, JudgedRun, RunRecord, Traced
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, OpenRun, State, state_to_json
-from phase_gate.gate.verdict import SENDS_BACK, Evaluation, waive_command
+from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import Value, replace
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
@@ -258,6 +257,8 @@ def _judge(run: JudgedRun, seen: Measured, case: Case) -> Evaluation:
 
 def _stay(evaluation: Evaluation, state: State, workflow: Workflow) -> Evaluation:
     """Return the next step for a run that should have returned to the first phase, but has no failing test there."""
+    from phase_gate.gate.advice import SENDS_BACK, STASH, waive_command
+
     assert state.phase is not None, "it stays in some phase"
     last = state.evaluation
     guards = last.gate_1.guards if last is not None and last.subject.phase == state.phase else ()

@@ -13,7 +13,7 @@ from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.measured import Finding, Measured, Table
 from phase_gate.gate.signals import Reading
 from phase_gate.values import Literal, Value, as_dict, field, replace
-from phase_gate.workflow.names import of_task, rewind_command, run_command, step_command
+from phase_gate.workflow.names import of_task, signal_command, step_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -275,19 +275,7 @@ def who_of(document: Mapping[str, Any]) -> dict[str, str]:
     return {row["name"]: FactSource(**row).who for row in document.get("facts", ())}
 
 
-# --- ways out of a closed gate
-
-#: Frozen tests or their meaning have changed: if they fail again in RED, they are accepted with the changes.
-UNDONE = frozenset({"tests-kept", "tests-unchanged", "rules-unchanged"})
-_MAY_GO_BACK = UNDONE | {"targets-proven"}
-#: Only the phase that sees tests fail can fix it.
-_HAS_TO_GO_BACK = "red-was-seen"
-#: Guards that send the user back to the phase in which tests fail.
-SENDS_BACK = _MAY_GO_BACK | {_HAS_TO_GO_BACK}
-#: Only a run can fix it, even in a phase without tests.
-_TAKES_RUN = frozenset({"code-as-tested", "fix-tested"})
-#: A run that does not count requires another one, even if a person waives the guard.
-_NEVER_WAIVED = "complete-run"
+# --- the commands for phases, and the verdict with an open Gate 1; `gate.advice` has the others
 
 
 def phase_command(phase: Phase, task: str) -> str:
@@ -301,59 +289,32 @@ def start_command(workflow: Workflow, task: str) -> str:
     return step_command(workflow.first.name, task, takes_run=takes_run)
 
 
-def return_command(workflow: Workflow, phase: Phase, task: str) -> str:
-    """Return the command that returns to the phase with failing tests; empty if there is no earlier one."""
-    before = workflow.phases[: workflow.phases.index(phase)]
-    red = next((each for each in reversed(before) if each.tests == "failing"), None)
-    if red is None:
-        return ""
-    if red is workflow.first and workflow.rewind_by_option:
-        return run_command(red.name, task)
-    return rewind_command(red.name, task)
+def advise_open(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Verdict:
+    """Return the verdict if Gate 1 is open and no person is needed: it depends on the signal."""
+    subject, reading = evaluation.subject, evaluation.gate_2
+    again = phase_command(phase, subject.task)
+    if reading.is_done:
+        return Verdict("open", *_both_open(workflow, phase, subject))
+    if reading.answer == "not-done":
+        said = f" ({reading.reason})" if reading.reason else ""
+        return Verdict("waiting", f"Gate 1 is open, but the signal reports not done{said}", again, "once it is done")
+    if reading.answer == "held":
+        return Verdict("waiting", "Gate 1 is open; the signal applies to the last confirming run", again)
+    reason = "Gate 1 is open; Gate 2 waits for the exit signal"
+    if reading.answer != "absent":
+        reason = f"Gate 1 is open, but the exit signal is {reading.answer}: {reading.problem}"
+    if reading.answer == "malformed":
+        # The file stays: a misspelled veto can't be distinguished from other content.
+        withdraw = of_task("phase-gate withdraw", subject.task)
+        return Verdict("waiting", reason, signal_command(subject.task), f"after fixing the file, or {withdraw}")
+    return Verdict("waiting", reason, signal_command(subject.task), SAY_WHY)
 
 
-def describe_decisions(task: str) -> str:
-    """Return the decisions of a person while the circuit is open, with their commands."""
-    reset, skip = breaker_command("reset", task), breaker_command("skip", task)
-    return f"a person may try once more: {reset}; or give the phase up: {skip}"
-
-
-_Decision = Literal["reset", "skip"]
-
-
-def breaker_command(action: _Decision, task: str) -> str:
-    """Return the command for a person while the circuit is open."""
-    return of_task(f'phase-gate breaker {action} --reason "..." --by NAME', task)
-
-
-def waive_command(guard: str, task: str) -> str:
-    """Return the command for a person to waive a guard's current findings."""
-    return of_task(f'phase-gate waive {guard} --reason "..." --by NAME', task)
-
-
-def suggest_command(guard: str, workflow: Workflow, phase: Phase, task: str) -> str:
-    """Return the command to type if a guard is not met; empty if something else has to be done first."""
-    back = return_command(workflow, phase, task)
-    if guard == _HAS_TO_GO_BACK and back:
-        return back
-    if guard in _TAKES_RUN:
-        return run_command(phase.name, task)
-    # The same command alone would be refused again: the change to make comes first.
-    return "" if guard in UNDONE else phase_command(phase, task)
-
-
-def suggest_steps(guard: str, remedy: str, workflow: Workflow, phase: Phase, task: str, *, has_findings: bool) -> str:
-    """Return what to do if a guard is not met, before its command or instead.
-
-    :param has_findings: it has findings that a person could waive.
-    """
-    back = return_command(workflow, phase, task)
-    ways = [remedy] if remedy else []
-    if guard in UNDONE:
-        ways = [f"{remedy}, then run: {phase_command(phase, task)}"]
-    if guard in _MAY_GO_BACK and back:
-        ways.append(f"or go back: {back}")
-    # The reviewers of a pipeline agree on its documents: no message offers to skip them.
-    if has_findings and guard != _NEVER_WAIVED and (workflow.pipeline is None or phase.tests != "none"):
-        ways.append(f"or waive it: {waive_command(guard, task)}")
-    return "; ".join(ways)
+def _both_open(workflow: Workflow, phase: Phase, subject: Subject) -> tuple[str, str, str]:
+    """Return reason, command and hint."""
+    first = start_command(workflow, subject.task)
+    following = workflow.phase(phase.next)
+    if following is None:
+        return f"both gates are open: {phase.name} has exited, the cycle is done", first, "starts the next cycle"
+    hint = f"or {first} for the next cycle" if phase.may_end_cycle else ""
+    return f"both gates are open: {phase.name} has exited", phase_command(following, subject.task), hint
