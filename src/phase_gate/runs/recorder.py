@@ -95,8 +95,6 @@ class Recorder:
         self.criteria = Criteria()
         self.remembered = NOTHING_REMEMBERED
         self._exit_memory: Mapping[str, str] | None = None
-        #: The run is inside another run of the task, and does not count; known once it has begun.
-        self.is_nested = False
         self._hold: RunLock | None = None
         #: Number of warnings and notes before the start.
         self._said = (0, 0)
@@ -121,11 +119,6 @@ class Recorder:
         named = "verification" if hello.verifies else hello.workflow
         workflow = project.workflow(named, extra_guards=hello.guards, extra_workflows=hello.workflows)
         return cls(project, workflow, store, hello)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the run has a lock to release."""
-        return self._hold is not None
 
     @property
     def state(self) -> State:
@@ -222,7 +215,6 @@ class Recorder:
             self._began_at, self._hold = time.time(), self.store.hold(self.id)
         self.opened = change.opened
         self._states = None if is_nested else (before, self.state)
-        self.is_nested = is_nested
         self._outer = os.environ.get(RUN_VARIABLE)
         os.environ[RUN_VARIABLE] = self.id
 
