@@ -173,12 +173,12 @@ def _compare(store: TaskStore, run: Mapping[str, Any], known: str | None) -> tup
 
     A skipped test that was not changed since the task was taken is not newly skipped.
     """
-    if known is None or not run["outcomes"]:
+    if known is None or not run["inventory"]:
         return 0, 0, []
     before, now = store.objects.load_inventory(known), store.objects.load_inventory(run["inventory"])
     changed = {bare_id(each) for each in now.ids() if before.body(each) not in ("", now.body(each))}
     hidden = unseen = 0
-    for test_id, bucket in store.objects.load(run["outcomes"]).items():
+    for test_id, bucket in (store.objects.load(run["outcomes"]) if run["outcomes"] else {}).items():
         if bucket not in ("skipped", "skipped-if"):
             continue
         path = test_id.partition("::")[0]
