@@ -342,6 +342,3 @@ def test_the_first_ctrl_c_is_a_wish_and_the_second_an_order(tmp_path: Path) -> N
     with PatientInterrupts() as interrupts:
         signal.raise_signal(signal.SIGTERM)
         assert (interrupts.is_asked_to_end, interrupts.number) == (True, signal.SIGTERM)
-
-
-# --- where processes have no groups: Windows, put on
