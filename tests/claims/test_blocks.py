@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from phase_gate.claims.agent_output import read_claim_text, sentences
 from phase_gate.claims.blocks import StatusBlocks, read_blocks
@@ -260,22 +258,6 @@ def test_nothing_is_quadratic(part: str) -> None:
 
     # Far apart: a quadratic one would take a hundred times as long for ten times the text.
     assert seconds(400_000) < 50 * max(seconds(40_000), 0.005)
-
-
-@given(
-    st.lists(
-        st.one_of(
-            st.text(max_size=30),
-            st.sampled_from([*"".join(ALL.values()).splitlines(), "```", "~~~", "> x", "<pre>", "\r"]),
-        ),
-        max_size=40,
-    )
-)
-def test_any_text_is_read(rows: list[str]) -> None:
-    text = read_claim_text(["\n".join(rows)])
-    assert len(text.lines) == len(text.quoted)
-    read_blocks(text)
-    find_patterns(DEFAULT_PATTERNS, sentences(text))
 
 
 def test_the_override_may_have_a_remark() -> None:
