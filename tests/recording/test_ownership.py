@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from phase_gate.recording.ownership import find_owner
+from phase_gate.recording.ownership import is_projects_module
 from phase_gate.storage.root import is_in_environment
 
 PYPROJECT = """\
@@ -57,7 +57,7 @@ def root(tmp_path: Path) -> Path:
     ],
 )
 def test_owner(root: Path, module: str, owner: str) -> None:
-    assert find_owner(module, root) == owner
+    assert is_projects_module(module, root) is (owner == "project")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_where_the_package_around_it_was_found(
     loaded = ModuleType("yaml")
     loaded.__file__ = None if place is None else str(root / place)
     monkeypatch.setitem(sys.modules, "yaml", loaded)
-    assert find_owner("yaml.nothing", root) == owner
+    assert is_projects_module("yaml.nothing", root) is (owner == "project")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Owners of code: the project, the standard library, an installed distribution, or this plugin.
 
-`find_owner` takes the name of a module, `Ownership` takes files.
+`is_projects_module` takes the name of a module, `Ownership` takes files.
 """
 
 from __future__ import annotations
@@ -12,12 +12,9 @@ import sys
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Literal
 
 from phase_gate.bound import os
 from phase_gate.storage.root import PACKAGE_FOLDERS, is_in_environment
-
-Owner = Literal["project", "standard library", "declared", "installed"]
 
 #: Common folders for sources below the root.
 _SOURCE_FOLDERS = ("", "src", "lib")
@@ -32,21 +29,19 @@ _INSTALLED = (*_STDLIB, *_PACKAGES, _OURS)
 _NAMED = tuple(f"{os.sep}{name}{os.sep}" for name in PACKAGE_FOLDERS)
 
 
-def find_owner(module: str, root: Path) -> Owner:
-    """Return the owner of an existing or future module. One that is neither installed nor declared is the project's."""
+def is_projects_module(module: str, root: Path) -> bool:
+    """Return whether an existing or future module is the project's: in it, or neither installed nor declared."""
     top = module.partition(".")[0]
     places = [root / folder / top for folder in _SOURCE_FOLDERS]
     if any(place.is_dir() or place.with_name(f"{top}.py").is_file() for place in places):
-        return "project"
+        return True
     # The package around a missing module may be loaded from any folder of the project.
     loaded = getattr(sys.modules.get(top), "__file__", None)
     if isinstance(loaded, str) and Ownership(root).is_projects(loaded):
-        return "project"
-    if top in sys.stdlib_module_names:
-        return "standard library"
-    if normalise(top) in declared_names(root):
-        return "declared"
-    return "installed" if top in _installed_modules() else "project"
+        return True
+    if top in sys.stdlib_module_names or normalise(top) in declared_names(root):
+        return False
+    return top not in _installed_modules()
 
 
 def normalise(name: str) -> str:

@@ -24,7 +24,7 @@ from phase_gate.bound import os
 from phase_gate.codec import spell_out
 from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.inventory import bare_name
-from phase_gate.recording.ownership import find_owner
+from phase_gate.recording.ownership import is_projects_module
 from phase_gate.recording.tally import FAILURE
 from phase_gate.source.checks import (
     asserts_constant,
@@ -71,7 +71,7 @@ class FailureReader:
         file, line = _where(error, frame, line) or (str(test_file), 0)
         # `cannot import name x from y` names y, which was found; `No module named x` names x, which was not.
         module = (error.name or "") if isinstance(error, ImportError) else ""
-        owner = find_owner(module, Path(self._root)) if module else "project"
+        is_projects = not module or is_projects_module(module, Path(self._root))
         kind, message = type(error).__name__, _message(error).strip()
         by_check = isinstance(error, AssertionError | pytest.fail.Exception)
         reason: Reason
@@ -79,7 +79,7 @@ class FailureReader:
             reason = "teardown-only"
         elif is_stub(test_file, test_name) or (place == "test" and is_constant_at(file, line)):
             reason = "stub"
-        elif owner != "project":
+        elif not is_projects:
             reason = "foreign-module"
         else:
             reason = self._reason(error, message, place, frames)
@@ -88,7 +88,7 @@ class FailureReader:
             detail=_shorten(f"{kind}: {message}" if message else kind),
             file=relative_id(Path(file), Path(self._root)),
             line=line or None,
-            missing=module if owner == "project" else "",
+            missing=module if is_projects else "",
             by_check=by_check,
             helpers=tuple(self._helpers(frames)) if by_check else (),
         )
