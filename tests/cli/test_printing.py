@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import phase_gate
-from phase_gate.cli._streams import render_json
+from phase_gate.cli._streams import _fold, render_json
 
 SOURCE = Path(phase_gate.__file__).parent
 
@@ -50,3 +50,16 @@ def test_a_document_means_the_same_and_gives_no_orders(text: str) -> None:
         assert "##vso[" not in shown
         assert shown.replace("\n", "").isprintable()
         assert not any(row.lstrip().startswith("::") for row in shown.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ("short", ["short"]),
+        ("  a long row of words", ["  a long row", "    of words"]),
+        ("next: pytest --phase=green", ["next: pytest --phase=green"]),
+        ("next: fix it at once, then run: pytest -q", ["next: fix it", "  at once,", "  then run: pytest -q"]),
+    ],
+)
+def test_on_a_narrow_screen_a_command_stays_whole(row: str, expected: list[str]) -> None:
+    assert _fold(row, 14) == expected

@@ -109,7 +109,7 @@ def _answer(project: Project, done: DecidedClaim, *, asked: bool) -> Done:
         following, hint = _what_next(project, done)
     is_closed = gate_1 is not None and not gate_1.gate_1.is_open
     closed = gate_1.reason if is_closed and gate_1 is not None and decision.passed else ""
-    text = render_claim(decision, phase=str(phase), closed=closed, next_step=show_next(following, hint))
+    text = show_rows(_rows(decision, str(phase), show_next(following, hint), closed))
     # A loop driven by the exit code must continue if Gate 1 requires more than a claim can provide.
     code = exit_codes.GATE_CLOSED if closed else decision.exit_code
     if verdict is not None:
@@ -144,15 +144,8 @@ _WORDS = {
 _SIGNS = {True: "+", False: "-", None: "?"}
 
 
-def render_claim(decision: Decision, *, phase: str, next_step: str, closed: str = "") -> str:
-    """Return the decision as text.
-
-    :param closed: why Gate 1 is still closed although the claim passes; empty if it is not.
-    """
-    return show_rows(_rows(decision, phase, next_step, closed))
-
-
 def _rows(decision: Decision, phase: str, next_step: str, closed: str) -> Iterator[str]:
+    """Yield the decision as text, and why Gate 1 is still closed although the claim passes."""
     parts = decision.confidence_parts
     yield f"{phase}: {_WORDS[decision.decision]}: {decision.reason}"
     names = ", ".join(block.kind for block in decision.blocks)

@@ -18,6 +18,7 @@ from phase_gate.proof.task_proof import load_proof
 from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.report.text import proof_section, table_lines
 from phase_gate.task import Task
+from phase_gate.values import replace
 from phase_gate.visible import show_rows
 from phase_gate.workflow.metrics import ALIASES, all_metrics, show_value
 from phase_gate.workflow.model import Phase
@@ -163,7 +164,9 @@ def _explain_guard(task: Task, name: str) -> tuple[list[str], dict[str, Any]]:
         document["proof"] = spell_out(proof)
         section = proof_section({state.phase or "": document["proof"]})
         tables = () if section is None else section.tables
-        rows += [row for table in tables for row in table_lines(table, width=200)]
+        for table in tables:  # the verdicts follow below
+            shown = replace(table, columns=table.columns[:-1], rows=tuple(row[:-1] for row in table.rows))
+            rows += table_lines(shown, width=screen_width())
         rows += render_proof(proof).text.splitlines()
     return rows, document
 
@@ -202,10 +205,7 @@ def _gate_result(call: Call, evaluation: Mapping[str, Any], code: int) -> Done:
 
 def _refuse_other_phase(file: str, said: object, phase: str) -> None:
     """Refuse scores for a phase other than the verdict's."""
-    if not isinstance(said, str) or not said.strip():
-        raise UsageError(f"{file} names no phase", remedy=f'name the phase of the scores: "phase": "{phase}"')
-    if said.strip().upper() != phase:
+    if str(said).strip().upper() != phase:
         raise NotAllowedError(
-            f"{file} is about {shorten(said.strip())}, and the last verdict about {phase}",
-            remedy="merge the result of that phase",
+            f"{file} is not about {phase}, as the last verdict is", remedy=f'merge a result with "phase": "{phase}"'
         )

@@ -27,8 +27,8 @@ from phase_gate.agents.hook_answers import (
     progress_of,
 )
 from phase_gate.cli._answer import Call, Done
-from phase_gate.cli._streams import read_input, render_json, say
-from phase_gate.errors import InternalFaultError, PhaseGateError, UsageError
+from phase_gate.cli._streams import read_given, render_json, say
+from phase_gate.errors import PhaseGateError, UsageError, as_fault
 from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.storage.root import Climb, find_root, refuse_links
 from phase_gate.values import as_dict
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
 #: Where agents put the folder they were started in. Their current folder may be any.
 _PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR")
-#: An event contains the text of a file at most.
-_MAX_BYTES = 64 * 1024 * 1024
 
 
 def run(call: Call) -> Done:
@@ -73,7 +71,7 @@ def _read_event(call: Call) -> dict[str, Any] | None:
     if call.interactive or sys.stdin is None:
         return {}  # a user tries the command by hand
     try:
-        found = loads(read_input(_MAX_BYTES) or "{}")
+        found = loads(read_given(call.start, "-") or "{}")
     except (UsageError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
@@ -236,8 +234,4 @@ def _own_answer(call: Call, project: Project) -> str:
 
 
 def _fault(error: Exception) -> PhaseGateError:
-    if isinstance(error, PhaseGateError):
-        return error
-    return InternalFaultError(
-        f"an internal error: {type(error).__name__}: {error}", remedy="phase-gate doctor, and report it"
-    )
+    return error if isinstance(error, PhaseGateError) else as_fault(error, remedy="phase-gate doctor, and report it")

@@ -11,7 +11,7 @@ from phase_gate import exit_codes
 from phase_gate.cli._answer import Call, Done
 from phase_gate.errors import UsageError, WorkflowError
 from phase_gate.values import as_dict
-from phase_gate.visible import show_rows
+from phase_gate.visible import count, show_rows
 
 if TYPE_CHECKING:
     from phase_gate.config.check import Checked
@@ -85,11 +85,8 @@ def _rows(name: str, checked: Checked) -> Iterator[str]:
         yield f"  try: {each.remedy}"
     if not checked.problems:
         assert checked.workflow is not None, "what can't be read has a problem"
-        yield f"{name}: nothing wrong in workflow {checked.workflow.name}, {_count(len(checked.workflow.phases))}"
-
-
-def _count(phases: int) -> str:
-    return "1 phase" if phases == 1 else f"{phases} phases"
+        phases = count(len(checked.workflow.phases), "phase")
+        yield f"{name}: nothing wrong in workflow {checked.workflow.name}, {phases}"
 
 
 # --- `phase-gate workflow schema`: the JSON Schemas (draft-07) of our file formats

@@ -159,7 +159,7 @@ def _describe(tried: Tried) -> str:
 
 
 #: Of the table with the runs of each target.
-COLUMNS = ("target", "without the change", "with it", "expecting something else", "emptied", "verdict")
+COLUMNS = ("target", "without the change", "with it", "other value", "emptied", "verdict")
 #: How a target ended that expected something else: it has to fail.
 ALTERED: Mapping[str, str] = {
     "nothing": "-",
