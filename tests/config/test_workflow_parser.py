@@ -428,7 +428,12 @@ def as_json(node: Node) -> object:
     return [as_json(item) for item in node] if isinstance(node, Items) else node.value
 
 
-RIGHT = {"small": SMALL, "full": FULL, "gate": GATE, "four-gates": SEED_GATES.read_text()}
+RIGHT = {
+    "small": SMALL,
+    "full": FULL,
+    "gate": GATE + "  guards: [complete-run]\n",
+    "four-gates": SEED_GATES.read_text(),
+}
 RIGHT.update({name: (PACKAGE / "workflows" / f"{name}.yaml").read_text() for name in shipped_workflow_names()})
 
 
