@@ -16,7 +16,8 @@ from phase_gate.errors import UsageError
 from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.identities import find_name_fault
 from phase_gate.project import Project, who_am_i
-from phase_gate.tasks.board import Attachment, TaskBoard, TaskSession, TaskStatus
+from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus
+from phase_gate.tasks.handins import Attachment
 from phase_gate.tasks.show import step_rows
 from phase_gate.tasks.steps import (
     abandon_attempt,
@@ -166,8 +167,7 @@ def commit(call: Call) -> Done:
 def abandon(call: Call) -> Done:
     board = open_board(call)
     session = board.session(board.named() or board.waiting(IN_PROGRESS, "its end"))
-    status = abandon_attempt(session, reason=call.arguments.reason or "", by=call.by())
-    return answer_step(status, code=exit_codes.OPEN)
+    return answer_step(abandon_attempt(session, reason=call.arguments.reason or "", by=call.by()), code=exit_codes.OPEN)
 
 
 # --- reports and verdicts
@@ -203,14 +203,14 @@ def answer_step(status: TaskStatus, *, code: int | None = None, more: Mapping[st
     :param code: the exit code, unless a person is needed; None: 0 if the step passed, else 10.
     """
     assert status.evaluation is not None, "a step is judged"
-    verification, document = status.verification, status.document
+    verification = status.verification
     if code is None:
         code = exit_codes.GATE_CLOSED if verification.status in NOT_PASSED else exit_codes.OPEN
     if code == exit_codes.GATE_CLOSED and status.escalation.level >= 2:
         code = exit_codes.CIRCUIT_OPEN  # stops an agent that runs in a loop
     if verification.status is Status.BLOCKED:
         code = exit_codes.CIRCUIT_OPEN
-    document = {**document, **(more or {}), "evaluation": evaluation_to_json(status.evaluation)}
+    document = {**status.document, **(more or {}), "evaluation": evaluation_to_json(status.evaluation)}
     return Done(text=_text(status), document=document, code=code)
 
 

@@ -20,8 +20,9 @@ from phase_gate.storage import store
 from phase_gate.storage.lock import RunLock, is_free
 from phase_gate.storage.paths import LIST_LOCK
 from phase_gate.storage.tree.fingerprint import Tree, changed_paths
-from phase_gate.tasks.board import Attachment, TaskBoard, TaskSession, TaskStatus
+from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.commit import commit_task
+from phase_gate.tasks.handins import Attachment
 from phase_gate.tasks.overview import Overview
 from phase_gate.tasks.prompts import find_dependency, write_executor_prompt
 from phase_gate.tasks.rules import RETRIES, escalate, late, resume_command, seconds_between

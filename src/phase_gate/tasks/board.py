@@ -27,23 +27,14 @@ from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.tree.fingerprint import Tree, changed_paths
 from phase_gate.task import Task, take_listed_tree
 from phase_gate.tasks.changes import TaskChanges, find_changes
-from phase_gate.tasks.handins import ExecutorResult, Verdict
+from phase_gate.tasks.handins import Attachment, ExecutorResult, Verdict
 from phase_gate.tasks.overview import Overview, load_overview
 from phase_gate.tasks.result import status_to_json
 from phase_gate.tasks.rules import MARGIN, Escalation, escalate, resume_command
 from phase_gate.tasks.show import render_state
+from phase_gate.tasks.task_spec import TaskSpec, task_slug
 from phase_gate.tasks.verify_verdict import judge
-from phase_gate.tasks.work import (
-    FINISHED,
-    PHASE,
-    Check,
-    FailureType,
-    Status,
-    TaskSpec,
-    Verification,
-    require_verification,
-    task_slug,
-)
+from phase_gate.tasks.work import FINISHED, PHASE, Check, FailureType, Status, Verification, require_verification
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase
 
@@ -51,21 +42,6 @@ from phase_gate.workflow.model import Phase
 LONGEST = 2000
 
 Result = TypeVar("Result", ExecutorResult, Verdict)
-
-
-class Attachment(Value):
-    """A report or a verdict as it was handed in."""
-
-    data: bytes
-    name: str
-    #: Relative to the project's root; None for a file outside it, and for standard input.
-    path: str | None = None
-    #: When the file was written, in seconds; None for standard input.
-    written: float | None = None
-    #: The author, as given with `--by`.
-    by: str | None = None
-    #: The author if neither the command nor the file names one.
-    user: str = ""
 
 
 class TaskStatus(Value):

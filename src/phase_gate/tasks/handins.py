@@ -24,6 +24,21 @@ Confidence = Literal["HIGH", "MEDIUM", "LOW"]
 Recommendation = Literal["commit", "retry", "manual_review"]
 
 
+class Attachment(Value):
+    """A report or a verdict as it was handed in."""
+
+    data: bytes
+    name: str
+    #: Relative to the project's root; None for a file outside it, and for standard input.
+    path: str | None = None
+    #: When the file was written, in seconds; None for standard input.
+    written: float | None = None
+    #: The author, as given with `--by`.
+    by: str | None = None
+    #: The author if neither the command nor the file names one.
+    user: str = ""
+
+
 class Claimed(Value):
     """The executor's claim about the verify command. It is compared with our own run, and never replaces it."""
 

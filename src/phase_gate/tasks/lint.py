@@ -12,7 +12,7 @@ from itertools import dropwhile
 from pathlib import PurePath
 
 from phase_gate.errors import NotAllowedError
-from phase_gate.tasks.work import TaskSpec
+from phase_gate.tasks.task_spec import TaskSpec
 from phase_gate.visible import cut
 
 #: Characters: a longer command belongs in a script.
@@ -174,3 +174,19 @@ def lint_done(done: str) -> str:
 
 def _one_line(text: str) -> str:
     return cut(" ".join(text.split()))
+
+
+# --- the executor's claim
+
+
+def is_same_command(claimed: str, command: str) -> bool:
+    """Return whether two texts are the same command. Spaces, needless quotes, a prompt and code marks do not count."""
+    return _words(claimed) == _words(command)
+
+
+def _words(text: str) -> list[str]:
+    text = text.replace("\\\n", " ").strip().strip("`").strip().removeprefix("$ ")
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()

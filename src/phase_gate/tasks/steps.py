@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -15,9 +14,10 @@ from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.verdict import with_advice
 from phase_gate.identities import same_name
 from phase_gate.stores.shared import again_if_moved
-from phase_gate.tasks.board import LONGEST, Attachment, Step, TaskBoard, TaskSession, TaskStatus
+from phase_gate.tasks.board import LONGEST, Step, TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.changes import TaskChanges
 from phase_gate.tasks.handins import (
+    Attachment,
     ExecutorResult,
     Verdict,
     read_executor_result,
@@ -25,6 +25,7 @@ from phase_gate.tasks.handins import (
     result_to_json,
     verdict_to_json,
 )
+from phase_gate.tasks.lint import is_same_command
 from phase_gate.tasks.rules import escalate, extend_limits, late, refuse_unchanged, require_attempt, since_resumed
 from phase_gate.tasks.verify_verdict import advise_task, judge, require_status, waived_files
 from phase_gate.tasks.work import (
@@ -143,19 +144,6 @@ def _doubts(result: ExecutorResult, command: str) -> Iterator[str]:
         yield f"the executor ran another command than the task's: `{cut(' '.join(claimed.command.split()))}`"
     if claimed.exit_code != 0:
         yield f"the executor reports success, but claims exit code {claimed.exit_code}"
-
-
-def is_same_command(claimed: str, command: str) -> bool:
-    """Return whether two texts are the same command. Spaces, needless quotes, a prompt and code marks do not count."""
-    return _words(claimed) == _words(command)
-
-
-def _words(text: str) -> list[str]:
-    text = text.replace("\\\n", " ").strip().strip("`").strip().removeprefix("$ ")
-    try:
-        return shlex.split(text)
-    except ValueError:
-        return text.split()
 
 
 # --- step 3: the reviewer's verdict, which is refused if it is not about the current evidence

@@ -12,6 +12,7 @@ from phase_gate.codec import from_json
 from phase_gate.gate.state import Event
 from phase_gate.gate.state_extensions import WORK
 from phase_gate.identities import same_name
+from phase_gate.tasks.task_spec import TaskSpec
 from phase_gate.tasks.work import (
     PHASE,
     TRANSITIONS,
@@ -23,7 +24,6 @@ from phase_gate.tasks.work import (
     Request,
     Skip,
     Status,
-    TaskSpec,
     Verification,
     Word,
     Work,
