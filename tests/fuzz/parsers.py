@@ -100,7 +100,7 @@ _WORKFLOWS = Path(parse_workflow.__code__.co_filename).parents[1] / "workflows"
 
 @parser(
     "tests_total > 0 AND (a == 1 OR NOT b != 'x') AND c",
-    "d in [1, 2.5, -3] && !(c || a <= 1e3)",
+    "d in [1, 2.5, -3] AND NOT (c OR a <= 1e3)",
     'b == "say \\"a\\"" OR a == null',
 )
 def condition(data: bytes) -> None:
