@@ -67,6 +67,12 @@ def test_a_corrected_test_that_passes_at_once_stays_where_a_person_can_waive_it(
     sent_back = run(project, "red")
     assert sent_back.has("no test of this step", "tests-unchanged keeps GREEN closed"), "why, without -v"
     waive(project, "tests-unchanged")
+    assert run(project, "red").has("next    pytest --phase=green"), "nothing keeps GREEN closed any more"
+    project.write(test_calc=f"{FAILING_TESTS}\nassert (\n")
+    assert run(project, "red").has("fails but by its syntax")
+    assert standing(project)[:2] == (1, "GREEN"), "a syntax error is no failing test"
+    project.write(test_calc=FAILING_TESTS)
+    run(project, "green")
     assert run(project, "green", "-v").code == 0
     assert numbers(project, "tests_altered") == [1], "waived, and still said"
 

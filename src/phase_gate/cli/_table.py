@@ -77,7 +77,7 @@ explain: Explain the last verdict, or a metric, guard, message or phase by its n
 
 signal: Give the explicit exit signal (Gate 2) for the last complete run
   $ signal --reason "both tests pass, twice"
-  steps.signal: 0 the phase has ended; 10; 13 the signal is stale, contradictory or early
+  steps.signal: 0 the phase has ended; 10; 13 the signal is stale or contradictory
   --reason TEXT default=  why it is done, in a sentence
   --by NAME  your name; the user's name by default
   --next  apply to the next run instead of the last one

@@ -118,11 +118,13 @@ def _compare(
     )
     outcomes = excuse_skips(outcomes, waivers, at=at)
     kind, why = _classify(record, run, audit, _moved_on(state, run))
-    stays = goes_back and kind == "complete" and not outcomes.failing & outcomes.targets
+    fails = {session.failures.get(test_id) for test_id in outcomes.failing & outcomes.targets}
+    stays = goes_back and kind == "complete" and all(each and each.reason == "syntax-error" for each in fails)
     if stays:
         # The user typed the wrong phase, or corrected a test that passes at once: RED would be a dead end.
         kind = "incomplete"
-        why = f"no test of this step fails, so the task stays in {state.phase} with its frozen tests"
+        why = f"no test of this step fails{' but by its syntax' if fails else ''}"
+        why = f"{why}, so the task stays in {state.phase} with its frozen tests"
     counts = kind == "complete"
     events: tuple[Event, ...] = ()
     if goes_back and counts:
@@ -262,7 +264,9 @@ def _stay(evaluation: Evaluation, state: State, workflow: Workflow) -> Evaluatio
     assert state.phase is not None, "it stays in some phase"
     last = state.evaluation
     guards = last.gate_1.guards if last is not None and last.subject.phase == state.phase else ()
-    sent_back = next((guard.name for guard in guards if not guard.passes and guard.name in SENDS_BACK), None)
+    waived = {waiver.guard for waiver in state.overrides.waivers}
+    closing = (guard.name for guard in guards if not guard.passes and guard.name not in waived)
+    sent_back = next((name for name in closing if name in SENDS_BACK), None)
     if sent_back is None:
         return replace(evaluation, next_command=run_command(state.phase, state.task), next_hint="")
     # The current phase sent the user here, and would do so again: only a person, or failing tests, can end the loop.
@@ -272,7 +276,7 @@ def _stay(evaluation: Evaluation, state: State, workflow: Workflow) -> Evaluatio
         status="needs-person",
         reason=f"{evaluation.reason}; {sent_back} keeps {state.phase} closed",
         next_command="",
-        next_hint=f"take this step's code back ({STASH}), then run: {red}; "
+        next_hint=f"take this step's code back ({STASH}), then run: {red}; put the code back after the signal; "
         f"or have a person waive it: {waive_command(sent_back, state.task)}",
     )
 
