@@ -305,7 +305,6 @@ def test_decorators_methods_and_functions_made_elsewhere_are_found() -> None:
             body('assert f() == """a', 'b"""', "assert f() == [", "    1,", "    (2, 3),", "]"), id="long-values"
         ),
         pytest.param(body('assert f() == f"""a', '{b}"""', "assert f() == 2"), id="long-f-string"),
-        pytest.param(body("assert f() == f'''{\"\"\"a", "b\"\"\"}'''", "assert f() == 2"), id="3.11-can't-write-it"),
         pytest.param(body("with raises(E, match=('a'", "   'b')):", "    f()"), id="long-pattern"),
         pytest.param(body("assert f() == (", "    -", "    2", ")"), id="number-on-two-lines"),
         pytest.param(body("assert f('ä', 'ö') == 'ü' and g('ß') == 2"), id="letters-of-two-bytes"),

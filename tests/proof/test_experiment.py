@@ -127,10 +127,10 @@ TWINS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str | None]]] = {
         {
             "calc.py": WRONG,
             "tests/test_calc.py": "import pathlib\n\nfrom calc import add\n\n\ndef test_add():\n"
-            "    assert str(add(1, 2)) == pathlib.Path(__file__).with_name('golden.txt').read_text()\n",
+            "    assert str(add(1, 2)) == pathlib.Path(__file__).with_name('golden.json').read_text()\n",
             "pytest.ini": "[pytest]\npythonpath = .\n",
         },
-        {"calc.py": ADD, "tests/golden.txt": "3"},
+        {"calc.py": ADD, "tests/golden.json": "3"},
     ),
     "a-module-is-renamed": (
         {"test_calc.py": "def test_add():\n    from sums import add\n\n    assert add(1, 2) == 3\n", "calc.py": ADD},

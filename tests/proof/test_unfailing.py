@@ -179,8 +179,9 @@ def test_what_kills_pytest_alone_is_not_tried() -> None:
 
 
 def test_a_test_outside_of_the_project_is_never_written() -> None:
-    sandbox, outside = Played(ONE), [replace(an_item(), file="../proof/test_unfailing.py")]
-    assert show(HONEST, sandbox, outside) == []
+    sandbox = Played(ONE)
+    there = Sandbox(root=Path(__file__).parent, contents={"../test_calc.py": HONEST.encode()})
+    assert try_altered([replace(an_item(), file="../test_calc.py")], there, sandbox) == ()
     assert sandbox.asked == []
 
 
