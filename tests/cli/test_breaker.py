@@ -86,7 +86,7 @@ def test_the_stuck_report(stuck: Desk) -> None:
 def test_a_reset_lets_one_run_decide(stuck: Desk) -> None:
     ran = at_terminal(stuck, *RESET)
     assert ran.code == 0, ran.err
-    assert "half-open: the next complete run on a new tree decides" in ran.out
+    assert "half-open: the next complete run on changed files decides" in ran.out
     assert attempt(stuck, 8).has("halt    the circuit is open"), "the one trial has failed"
 
 

@@ -340,7 +340,7 @@ def test_the_way_back(begin: Begin, hook: Hook) -> None:
     event = {"tool_name": tool, "tool_input": given, "cwd": str(desk.root)}
     document = hook(desk, "pre-tool", "--json", event=event).document
     assert document["reason"] == (
-        "test_calc.py is frozen: its tests were red before; new ones belong into another file (GREEN)"
+        "test_calc.py is frozen: its tests were red before; put new ones in another file (GREEN)"
     )
     back = 'phase-gate rewind red --reason "..."'
     call = 'phase-gate signal --test-wrong --reason "..."'

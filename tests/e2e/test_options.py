@@ -433,4 +433,4 @@ def test_a_streak_that_starts_over_names_what_changed(passing: Project) -> None:
     passing.run("--phase=green")
     passing.write(helper="ONE = 1\n")
     ran = passing.run("--phase=green")
-    assert "; the streak starts over, for these changed: helper.py" in " ".join(ran.out.split())
+    assert "; the streak starts over because these files changed: helper.py" in " ".join(ran.out.split())

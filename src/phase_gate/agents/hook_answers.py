@@ -288,7 +288,7 @@ def _decide(path: str, context: WriteContext) -> HookAnswer | None:
             return _refuse(context, f"{file} sets the rules of this cycle, which began with others", answer="blocked")
     for file in (*frozen.inventory.files, *frozen.support):
         if _covers(path, file):
-            why = "its tests were red before; new ones belong into another file"
+            why = "its tests were red before; put new ones in another file"
             return _refuse(
                 context, f"{file} is frozen: {why if file in frozen.inventory.files else 'the tests use it'}"
             )

@@ -48,12 +48,12 @@ FINDINGS: Mapping[str, str] = {
     "proves-nothing": "The command succeeds whatever was done.",
     "quality-worse": "ruff has more findings than when the phase began.",
     "runs-no-test": "The command lists tests, and runs none.",
-    "streak-starts-over": "Files changed since the last green run: it needs as many green runs as before once more.",
+    "streak-starts-over": "Files changed since the last green run: you need the full number of green runs again.",
     "suite-too-fast": "A suite that took its time takes none now, with all of its tests.",
     "support-changed": "RED changed a fixture, helper, constant or file of data that older tests use.",
     "test-dropped": "A test was taken out of the session without a deselect event.",
     "test-fails": "The test fails in a phase that wants passing tests.",
-    "tests-gone": "The test was known before this cycle, and since RED is neither there nor moved or renamed.",
+    "tests-gone": "The test was known before this cycle, and is missing since RED: it was not moved or renamed.",
     "too-broad": "The command runs more than this task; a failure may have nothing to do with it.",
     "two-outcomes": "The test ended otherwise in the run before, on the same files.",
     "vague-done": "The description of done can't be checked.",
@@ -109,7 +109,7 @@ def _find_meaning(task: Task, name: str) -> _Meaning:
             return kind, name, (f"{name}: {table[name]}",), {}
     raise UsageError(
         f"nothing is called {shorten(name)}",
-        remedy="use a metric, a guard, a phase, or the word in brackets behind a message",
+        remedy="use a metric, a guard, a phase, or the word in brackets after a message",
     )
 
 

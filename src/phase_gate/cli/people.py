@@ -169,7 +169,7 @@ def reset(call: Call) -> Done:
         )
     after = task.after(change)
     return Done(
-        text=show_line(f"{after.state.phase}: the circuit is half-open: the next complete run on a new tree decides"),
+        text=show_line(f"{after.state.phase}: half-open: the next complete run on changed files decides"),
         document={"breaker": moved, "override": record},
         next_command=after.next_step,
     )

@@ -56,7 +56,7 @@ def signal(call: Call) -> Done:
     if call.arguments.next:
         leave_signal(task, given)
         return Done(
-            text=f"signal {given.answer} waits for the next evaluation",
+            text=f"signal {given.answer} applies to the next complete run",
             document={"answer": given.answer, "waits_for": "next"},
         )
     evaluation, after = give_signal(task, given, show=print_aside, show_progress=print_progress)

@@ -314,7 +314,7 @@ _TO_DO: Mapping[str, str] = {
 
 #: Findings that name the files of a clause, and the words before them.
 _SPOKEN_OF_BY: Mapping[str, tuple[str, str]] = {
-    "consecutive_green_runs": (STREAK_STARTS_OVER, "; the streak starts over, for these changed: "),
+    "consecutive_green_runs": (STREAK_STARTS_OVER, "; the streak starts over because these files changed: "),
     "tests_failing": (ALREADY_PASSING, ": "),
     "tests_passing": (ALREADY_PASSING, ": "),
     "docs_generated": ("document-not-counted", "; not counted: "),

@@ -261,7 +261,7 @@ def _missing_tests(run: JudgedRun) -> tuple[Finding, ...]:
     renamed = find_renamed(missing, run.record.session.outcomes) if missing else frozenset()
     by_chance = "its id is another one in every run: it has a set, a hash or an address in it"
     return (
-        *name_tests("tests-kept", "hard", {*missing} - renamed, "frozen, and no longer in the sources", "gone"),
+        *name_tests("tests-kept", "hard", {*missing} - renamed, "is frozen, and was deleted", "gone"),
         *name_tests("tests-kept", "hard", renamed, by_chance, "renamed"),
     )
 
