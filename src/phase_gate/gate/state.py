@@ -23,7 +23,7 @@ else:
     Json = dict
 
 #: Increase it when the same events give a different document, or when `gate.brief` omits different values.
-SCHEMA = 19
+SCHEMA = 20
 
 
 class Event(Value):
