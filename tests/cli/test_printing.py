@@ -58,7 +58,7 @@ def test_a_document_means_the_same_and_gives_no_orders(text: str) -> None:
         ("short", ["short"]),
         ("  a long row of words", ["  a long row", "    of words"]),
         ("next: pytest --phase=green", ["next: pytest --phase=green"]),
-        ("next: fix it at once, then run: pytest -q", ["next: fix it", "  at once,", "  then run: pytest -q"]),
+        ("next: fix it at once, then run: pytest -q", ["next: fix it at once, then run: pytest -q"]),
     ],
 )
 def test_on_a_narrow_screen_a_command_stays_whole(row: str, expected: list[str]) -> None:

@@ -79,16 +79,13 @@ def print_rows(rows: Iterable[str], *, aside: bool = False, is_file: bool = Fals
 
 
 def _fold(row: str, width: int) -> list[str]:
-    """Wrap a row to the width. A command to type stays on one line."""
-    is_typed = row.lstrip().startswith(_TO_TYPE)
-    before, then, command = row.partition(" then run: ") if is_typed else (row, "", "")
-    if not width or len(row) <= width or (is_typed and not then):
+    """Wrap a row to the width. A row with a command to type is left to the terminal, so that it can be copied."""
+    if not width or len(row) <= width or row.lstrip().startswith(_TO_TYPE):
         return [row]
     from textwrap import wrap
 
     indent = " " * (len(row) - len(row.lstrip()) + 2)
-    rows = wrap(before, width, subsequent_indent=indent, break_long_words=False)
-    return [*rows, f"{indent}then run: {command}"] if then else rows
+    return wrap(row, width, subsequent_indent=indent, break_long_words=False)
 
 
 def _color_of(row: str) -> str:

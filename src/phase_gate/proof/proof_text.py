@@ -75,11 +75,11 @@ def render_proof(proof: Proof, change: Change | None = None, *, strict: bool = F
 def _row(target: TargetProof, proof: Proof, change: Change | None, *, strict: bool) -> Row:
     sign = "!" if target.worked_with else MEANINGS[target.verdict].sign
     if target.is_tolerated and not strict:
-        sign = "="
+        sign = "?" if target.old_version else "="
     said = _say(proof, target, change)
     file, name = split_id(target.id)
     is_refused = target.closes(required=strict)
-    is_doubtful = target.verdict in ("unknown", "flaky")
+    is_doubtful = target.verdict in ("unknown", "flaky") or bool(target.old_version)
     line = 1 if change is None else change.lines.get(target.id, 1)
     return Row(
         sign=sign,
