@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import signal
 import sys
 import time
@@ -98,6 +100,7 @@ def _ask_line(question: str) -> str:
     before = {each: signal.signal(each, _interrupt) for each in ending_signals()}
     try:
         draw(question, sys.stdout)
+        _wait_for_line()
         return " ".join(input().split())
     except EOFError:
         say("")
@@ -110,3 +113,22 @@ def _ask_line(question: str) -> str:
     if number:
         signal.raise_signal(number)
     return ""
+
+
+def _wait_for_line() -> None:
+    """Wait until a line is typed or a signal arrives.
+
+    With a plain `input`, a signal that arrives just before it would be noticed only after the next line. So signals are
+    read from a pipe while waiting for the keyboard.
+    """
+    if os.name == "nt":  # Windows can't wait for a console and a pipe together
+        return
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    before = signal.set_wakeup_fd(told)
+    try:
+        select.select([sys.stdin, heard], [], [])
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(heard)
+        os.close(told)
