@@ -164,7 +164,7 @@ def test_a_person_is_named_where_both_phases_refuse(in_green: Project, guard: st
     assert in_green.run("--phase=green", "-v").has(guard, "pytest --phase=red")
     back = in_green.run("--phase=red", "-v")
     assert back.code == 10
-    assert "next take this step's code back (move its files away" in unwrapped(back)
+    assert "git stash push -u -- FILE), then run: pytest --phase=red" in unwrapped(back), "by name: the new test stays"
     assert f'phase-gate waive {guard} --reason "..." --by NAME' in unwrapped(back)
     assert in_green.gate("waive", guard, "--reason", "a fixture for later", "--by", "alice").code == 0
     in_green.run("--phase=green", "-v")

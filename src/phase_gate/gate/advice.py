@@ -88,7 +88,7 @@ def what_gate_1_misses(evaluation: Evaluation, workflow: Workflow, phase: Phase)
 
 
 #: A stash of all files would remove the new test, too.
-STASH = "move its files away, or stash them: git stash push -u"
+STASH = "move its files away, or stash them by their names: git stash push -u -- FILE"
 
 
 def _what_makes_red(phase: Phase, gate_1: Gate1Result, metrics: Metrics) -> str:

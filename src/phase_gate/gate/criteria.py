@@ -21,7 +21,7 @@ GUARD = "criteria-covered"
 
 #: The status of a criterion: shown by older tests already; shown by failing tests; shown by passing tests; not shown;
 #: not shown, but waived.
-CurrentStatus = Literal["met before", "failing", "passing", "open", "waived"]
+CriterionStatus = Literal["met before", "failing", "passing", "open", "waived"]
 
 #: For a test that is no evidence for its criterion, and for one that passes.
 _SILENT, _HOLDS = SKIPPED, frozenset({"passed", "flaky", "xpassed"})
@@ -34,7 +34,7 @@ class CriterionRow(Value):
     text: str
     file: str
     line: int | None
-    standing: CurrentStatus
+    standing: CriterionStatus
     #: Why it does not meet the requirement of the phase; empty if it does.
     why: str
     #: Tests with their outcomes.
@@ -121,7 +121,7 @@ def _trace_number(criteria: Criteria, links: Links, judged: Judgement, *, in_fir
 
 def _in_first_phase(
     criterion: Criterion, tests: Outcomes, judged: Judgement, links: Links, copies: Mapping[str, str]
-) -> tuple[CurrentStatus, str]:
+) -> tuple[CriterionStatus, str]:
     if not tests:
         return "open", "no test is marked with it"
     if judged.targets.isdisjoint(tests) and not _what_is_wrong(tests, judged):
@@ -139,7 +139,7 @@ def _in_first_phase(
     return "open", f"none of its tests is new and fails: {_name(tests)}"
 
 
-def _in_later_phase(tests: Outcomes, judged: Judgement) -> tuple[CurrentStatus, str]:
+def _in_later_phase(tests: Outcomes, judged: Judgement) -> tuple[CriterionStatus, str]:
     if not tests:
         return "open", "no test is marked with it"
     failing = {test_id: bucket for test_id, bucket in tests.items() if test_id in judged.failing}
