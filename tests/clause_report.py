@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-ROOT = Path(__file__).parent.parent
 CRITERIA = Path(__file__).parent / "criteria.yaml"
 
 #: Key of the report's property.
@@ -33,16 +32,18 @@ def load_criteria() -> dict[str, str]:
     return {str(clause): str(text) for clause, text in found.items()}
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let reports carry the clauses. This module is a plugin, because workers load plugins by their names only."""
+    for item in items:
+        for mark in item.iter_markers(PROPERTY):
+            item.user_properties += [(PROPERTY, clause) for clause in mark.args]
+
+
 class ClauseRecorder:
-    """Keeps the outcome of every test that names a clause; reports carry the clauses, so that workers may run them."""
+    """Keeps the outcome of every test that names a clause."""
 
     def __init__(self) -> None:
         self._outcomes: dict[tuple[str, str], str] = {}
-
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        for item in items:
-            for mark in item.iter_markers(PROPERTY):
-                item.user_properties += [(PROPERTY, clause) for clause in mark.args]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         for clause in (str(value) for name, value in report.user_properties if name == PROPERTY):
@@ -62,16 +63,16 @@ def render_table(criteria: Mapping[str, str], results: Results) -> str:
     failing = []
     for clause, text in criteria.items():
         tests = results.get(clause, {})
-        told = [text.replace("|", "\\|"), *[""] * len(tests)]
-        for shown, (test, outcomes) in zip(told, tests.items(), strict=False):
+        texts = [text.replace("|", "\\|"), *[""] * len(tests)]
+        for shown, (test, outcomes) in zip(texts, tests.items(), strict=False):
             counted = ", ".join(f"{outcomes[each]} {each}" for each in OUTCOMES if outcomes[each])
             rows.append(f"| {clause} | {shown} | `{test}` | {counted} |")
         if not tests:
-            rows.append(f"| {clause} | {told[0]} | | open |")
+            rows.append(f"| {clause} | {texts[0]} | | open |")
         if any(outcomes.keys() - {"passed"} for outcomes in tests.values()):
             failing.append(clause)
-    said = f"Clauses with a test: {len(results.keys() & criteria.keys())} of {len(criteria)}."
-    return "\n".join([*rows, "", said + (f" Not passing: {', '.join(failing)}." if failing else "")])
+    summary = f"Clauses with a test: {len(results.keys() & criteria.keys())} of {len(criteria)}."
+    return "\n".join([*rows, "", summary + (f" Not passing: {', '.join(failing)}." if failing else "")])
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -79,8 +80,8 @@ def main(arguments: Sequence[str]) -> int:
     criteria, recorder = load_criteria(), ClauseRecorder()
     # The table alone goes to the output; pytest's own words to where errors go.
     with contextlib.redirect_stdout(sys.stderr):
-        chosen = arguments or [str(ROOT / "tests"), "-m", PROPERTY]
-        status = int(pytest.main(["-q", *chosen], plugins=[recorder]))
+        words = ["-q", "-p", "tests.clause_report", "-m", PROPERTY, *arguments]
+        status = int(pytest.main(words, plugins=[recorder]))
     results = recorder.results()
     if unknown := sorted(results.keys() - criteria.keys()):
         print(f"no such clause: {', '.join(unknown)}", file=sys.stderr)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from phase_gate.config.criteria_files import read_criteria
-from tests.clause_report import CRITERIA, load_criteria, render_table
+from tests.clause_report import CRITERIA, load_criteria
 from tests.conftest import ROOT
 
 #: How many clauses each source document has.
@@ -44,17 +49,35 @@ def test_the_marks_name_every_clause_and_no_other() -> None:
     assert marked == set(load_criteria())
 
 
-def test_the_table_lists_tests_and_what_is_open() -> None:
-    criteria = {"AC-1": "It adds", "AC-2": "It divides a | b", "AC-3": "It subtracts"}
-    results = {
-        "AC-1": {"test_a.py::test_add": Counter(passed=2), "test_a.py::test_more": Counter(passed=1)},
-        "AC-3": {"test_a.py::test_sub": Counter(failed=1, passed=2)},
-    }
-    assert render_table(criteria, results).splitlines()[2:] == [
-        "| AC-1 | It adds | `test_a.py::test_add` | 2 passed |",
-        "| AC-1 |  | `test_a.py::test_more` | 1 passed |",
-        "| AC-2 | It divides a \\| b | | open |",
-        "| AC-3 | It subtracts | `test_a.py::test_sub` | 1 failed, 2 passed |",
+TESTS = """\
+import pytest
+
+@pytest.mark.criterion("DG-01")
+@pytest.mark.parametrize("number", [1, 2])
+def test_numbers(number):
+    assert number == 1
+
+@pytest.mark.criterion("DG-01")
+def test_more():
+    pass
+
+def test_other():
+    assert 0
+"""
+
+
+@pytest.mark.processes
+def test_the_report_of_clauses_lists_what_workers_ran(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=TESTS)
+    command = (sys.executable, "-m", "tests.clause_report", "-p", "xdist", "-n", "2", "-o", "markers=criterion")
+    path = os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", "")))
+    ran = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    rows = [row for row in ran.stdout.splitlines()[2:] if not row.endswith("| open |")]
+    criteria = load_criteria()
+    assert rows == [
+        f"| DG-01 | {criteria['DG-01']} | `test_it.py::test_more` | 1 passed |",
+        "| DG-01 |  | `test_it.py::test_numbers` | 1 failed, 1 passed |",
         "",
-        "Clauses with a test: 2 of 3. Not passing: AC-3.",
-    ]
+        "Clauses with a test: 1 of 119. Not passing: DG-01.",
+    ], ran.stderr
+    assert ran.returncode == 1
