@@ -29,7 +29,7 @@ import yaml
 from phase_gate.values import Value, field, replace
 
 FOLDER = Path(__file__).parent
-PROJECTS = "projects"
+PROJECTS, TEXTS = "projects", "texts"
 
 #: What an agent says it works on. Gates that know no phases do not care.
 PHASES = ("red", "green", "refactor", "document")
@@ -133,7 +133,7 @@ def load_scenarios() -> dict[str, Scenario]:
     projects = load_projects()
     found: dict[str, Scenario] = {}
     for path in sorted(FOLDER.glob("*.yaml")):
-        if path.stem != PROJECTS:
+        if path.stem not in (PROJECTS, TEXTS):
             for scenario in read_scenarios(path.stem, _read(path), projects):
                 _check(scenario.name, scenario.name not in found, "two scenarios have this name")
                 found[scenario.name] = scenario
@@ -187,7 +187,11 @@ def count_themes() -> list[str]:
 
 
 def _read(path: Path) -> Any:
-    return yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    """Read a file, in which the names of shared texts stand for them."""
+    texts = (FOLDER / f"{TEXTS}.yaml").read_text(encoding="utf-8")
+    document = yaml.load(texts + path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    del document[TEXTS]
+    return document
 
 
 def read_scenarios(theme: str, document: Mapping[str, Any], projects: Mapping[str, Any]) -> Iterator[Scenario]:
