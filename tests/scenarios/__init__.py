@@ -12,8 +12,8 @@ takes one away), the steps of an agent, and who refuses the last claim. Keys:
 - `workers`: it is played with two workers as well; a list says who refuses it then, if not the same;
 - `story`: a scenario that the benchmark of gates plays too, and `truth`: how its label is checked there.
 
-A step is one of `STEPS`, or the name of a phase: that one is run, and claimed to be over. Steps without any run come
-between RED and GREEN. `defaults` of a file hold for each scenario that does not say otherwise. In texts and words,
+A step is one of `STEPS`, or the name of a phase: that one is run, and claimed to be over; `commit` commits all. Steps
+without any run come between RED and GREEN. `defaults` of a file hold for each scenario that does not say otherwise. In texts and words,
 `{outside}` is a folder next to the project, `{python}` the interpreter.
 """
 
@@ -33,6 +33,12 @@ PROJECTS, TEXTS = "projects", "texts"
 
 #: What an agent says it works on. Gates that know no phases do not care.
 PHASES = ("red", "green", "refactor", "document")
+#: What the step `commit` types.
+COMMIT = (
+    ("git", "init", "-q"),
+    ("git", "add", "-A"),
+    ("git", "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "all"),
+)
 #: The key of a step that says what it is, and the further keys that it may have.
 STEPS: dict[str, frozenset[str]] = {
     "use": frozenset(),
@@ -243,6 +249,9 @@ def _read_refusing(names: Iterable[str]) -> frozenset[str]:
 
 
 def _read_steps(name: str, data: Any, project: Mapping[str, Any]) -> Iterator[Step]:
+    if data == "commit":
+        yield from (Step(kind="command", value=[*words]) for words in COMMIT)
+        return
     if isinstance(data, str):
         _check(name, data in PHASES, f"a step of one word is one of {', '.join(PHASES)}: {data}")
         yield Step(kind="run", value=data)
