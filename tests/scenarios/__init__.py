@@ -13,8 +13,9 @@ takes one away), the steps of an agent, and who refuses the last claim. Keys:
 - `story`: a scenario that the benchmark of gates plays too, and `truth`: how its label is checked there.
 
 A step is one of `STEPS`, or the name of a phase: that one is run, and claimed to be over; `commit` commits all. Steps
-without any run come between RED and GREEN. `defaults` of a file hold for each scenario that does not say otherwise. In texts and words,
-`{outside}` is a folder next to the project, `{python}` the interpreter.
+without any run come between RED and GREEN. `defaults` of a file hold for each scenario that does not say otherwise. In
+texts and words, `{outside}` is a folder next to the project, `{python}` the interpreter. `texts.yaml` is read before
+each file: its anchors stand for texts that several scenarios have.
 """
 
 from __future__ import annotations
