@@ -47,7 +47,6 @@ EVENTS: Mapping[str, str] = {
     "baseline-taken": "`phase-gate baseline` recorded tests and outcomes",
     "breaker-reset": "a person reset the circuit breaker",
     "claimed": "an agent's claim was compared with the measurements",
-    "commands-added": "a pipeline check got a command",
     "committed": "an approved task was committed",
     "created": "the ledger was created, with a random `lineage`",
     "cycle-began": "a cycle began, with its workflow and baseline",

@@ -10,8 +10,6 @@ import pytest
 from tests.support import Project
 from tests.tasks.pipelines import CONFIGURATION, PATHS, Pipe
 
-ONLY_BUILD = "workflow: pipeline\nevidence: {commands: {build: {run: test ! -e broken-build}}}\n"
-
 
 @pytest.fixture
 def pipe(project: Project) -> Pipe:
@@ -26,39 +24,6 @@ def start(pipe: Pipe, configuration: str = CONFIGURATION, files: Mapping[str, st
 
 def unmet(verdict: Any) -> list[str]:
     return [guard["name"] for guard in verdict["gate_1"]["guards"] if not guard["met"]]
-
-
-# --- commands of checks
-
-
-def test_a_command_that_was_missing_may_be_added_and_then_stays(pipe: Pipe) -> None:
-    pipe.begin(ONLY_BUILD)
-    added = "    lint: {run: test ! -e broken-lint}\n"
-    build = "workflow: pipeline\nevidence:\n  commands:\n    build: {run: test ! -e broken-build}\n"
-    pipe.project.write({"phase-gate.yaml": build + added})
-    pipe.make("intake-brief")
-    assert pipe.read()["gate_1"]["satisfied"], "nothing was there that could have changed"
-    pipe.do()
-    pipe.project.write({"phase-gate.yaml": build + added.replace("test ! -e broken-lint", "true")})
-    assert unmet(pipe.read())[0] == "rules-kept", "from then on it is a rule like others"
-    pipe.project.write({"phase-gate.yaml": build})
-    assert unmet(pipe.read())[0] == "rules-kept"
-    pipe.project.write({"phase-gate.yaml": build + added})
-    assert "rules-kept" not in unmet(pipe.read())
-
-
-def test_a_command_that_was_added_is_held_to_once_it_was_judged(pipe: Pipe) -> None:
-    pipe.begin(ONLY_BUILD.replace("build: {run: test ! -e broken-build}", ""))
-    while pipe.phase != "IMPLEMENTATION":
-        pipe.do()
-    pipe.prepare()
-    assert unmet(pipe.read()) == ["checks-passed"]
-    pipe.project.write({"phase-gate.yaml": ONLY_BUILD, "broken-build": ""})
-    pipe.make("repository-snapshot")
-    assert unmet(pipe.read()) == ["checks-passed"], "it failed"
-    pipe.project.write({"phase-gate.yaml": ONLY_BUILD.replace("test ! -e broken-build", "true")})
-    pipe.make("repository-snapshot")
-    assert unmet(pipe.read()) == ["rules-kept"], "a weaker one does not take its place"
 
 
 # --- what lay there before

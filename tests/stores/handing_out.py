@@ -28,8 +28,7 @@ from phase_gate.stores import choosing
 from phase_gate.tasks.board import TaskBoard
 from phase_gate.tasks.rules import set_limits
 from phase_gate.tasks.start import Nothing, hand_out
-from phase_gate.tasks.task_spec import TaskSpec
-from phase_gate.tasks.work import WORKFLOW
+from phase_gate.tasks.work import WORKFLOW, TaskSpec
 from phase_gate.workflow.model_json import workflow_to_json
 from tests.stores.kinds import Server
 from tests.stores.proofs import at

@@ -7,8 +7,7 @@ from typing import Any
 from phase_gate.codec import to_json
 from phase_gate.gate.events import apply
 from phase_gate.gate.state import NEW_STATE, Event, State
-from phase_gate.tasks.task_spec import TaskSpec
-from phase_gate.tasks.work import FailureType, Verification, find_verification
+from phase_gate.tasks.work import FailureType, TaskSpec, Verification, find_verification
 from phase_gate.workflow.settings import DEFAULT_TIMEOUTS
 
 AT = "2026-01-26T14:00:00.000Z"

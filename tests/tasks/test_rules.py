@@ -15,8 +15,7 @@ from phase_gate.tasks.rules import (
     require_attempt,
     retries_left,
 )
-from phase_gate.tasks.task_spec import TaskSpec
-from phase_gate.tasks.work import PHASE, FailureType, Status, Verification
+from phase_gate.tasks.work import PHASE, FailureType, Status, TaskSpec, Verification
 from phase_gate.values import replace
 from tests.tasks.support import (
     AT,

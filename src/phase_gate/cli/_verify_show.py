@@ -101,13 +101,12 @@ def show(call: Call) -> Done:
         "prompt": text,
         "failure_type": None if last is None or not failed else str(last.type),
         "feedback": failed,
-        "changed": session.changed_since_failure(verification),
     }
     if verification.status is Status.BLOCKED:
         found = find_dependency(verification, board.overview)
         document["dependency"] = {
             "name": found.name or None,
-            "status": found.status or None,
+            "status": found.status,
             "completed": found.is_complete,
             "way": found.way,
         }

@@ -121,11 +121,9 @@ def _phase_rows(task: Task, phase: Phase) -> Iterator[str]:
     yield f"  next:   {phase.next or 'the phase named in the root-cause record'}"
     if workflow.pipeline is None:
         return
-    from phase_gate.tasks.requirements import needs_of
-    from phase_gate.tasks.work import Pipeline, find_pipeline
+    from phase_gate.tasks.requirements import needs_in
 
-    current = find_pipeline(task.state) if task.state.phase == phase.name else None
-    yield from (f"  {name + ':':7} {text}" for name, text in needs_of(workflow, phase, current or Pipeline()))
+    yield from (f"  {name + ':':7} {text}" for name, text in needs_in(task, phase))
     if phase.on_failure:
         yield f"  fails to {phase.on_failure}"
 

@@ -24,7 +24,7 @@ from phase_gate.tasks.pipeline_steps import (
 )
 from phase_gate.tasks.requirements import needs_in, root_cause_record
 from phase_gate.tasks.result import failure_to_json, votes_to_json
-from phase_gate.tasks.routing import budget, enter_command, main_line, problem_of_rewind, rules_of
+from phase_gate.tasks.routing import budget, enter_command, main_line, rules_of
 from phase_gate.tasks.show import stuck_sections, stuck_to_json, vote_rows
 from phase_gate.tasks.work import Pipeline, Request, pipeline_of
 from phase_gate.values import as_dict
@@ -151,12 +151,8 @@ def _going_on(task: Task, pipeline: Pipeline, phase: Phase) -> Done:
     rows.append(f"  failed        {pipeline.failed_phase}" + (f": {failed[-1].error}" if failed else ""))
     rows += [f"  {name:13} {text}" for name, text in needs_in(task, phase)]
     line = main_line(workflow)
-    behind = line[: line.index(pipeline.failed_phase) + 1]
-    allowed = [name for name in behind if not problem_of_rewind(pipeline, workflow, name)]
+    allowed = line[: line.index(pipeline.failed_phase) + 1]
     rows.append(f"  rewind        null (back to {pipeline.failed_phase}), or one of: {', '.join(allowed)}")
-    tried = [name for name in behind if name not in allowed]
-    if tried:
-        rows.append(f"  not again     {', '.join(tried)}: tried for this very failure")
     record = root_cause_record(pipeline.failed_phase)
     rows.append(f"{rules.artifacts[record_name(workflow, phase)].path} looks like this:")
     rows += [f"  {row}" for row in render_json(record, indent=2).splitlines()]

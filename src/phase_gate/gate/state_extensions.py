@@ -54,7 +54,6 @@ PARTS: Mapping[str, Row] = {
                 "steps-voided",
                 "request-made",
                 "request-decided",
-                "commands-added",
             }
         ),
         section="pipeline",

@@ -133,7 +133,7 @@ def _check(content: bytes, artifact: Artifact) -> Any:
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8 text") from None
     if artifact.line and not _has_line(text, artifact.line):
-        raise ValueError(f"it has no {words_of_line(artifact)}")
+        raise ValueError(f'it has no line "{artifact.line}"')
     if artifact.schema:
         document = _parse(content)
         _refuse_holes(document)
@@ -188,10 +188,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(document) != len(pairs):
         raise ValueError("a key occurs twice")
     return document
-
-
-def words_of_line(artifact: Artifact) -> str:
-    return f'line "{artifact.line}"'
 
 
 def fingerprint(*parts: str) -> str:

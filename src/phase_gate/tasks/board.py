@@ -24,7 +24,7 @@ from phase_gate.storage.opening import Opened
 from phase_gate.storage.paths import folder_id, make_state_folder
 from phase_gate.storage.root import refuse_links
 from phase_gate.storage.store import TaskStore, Transaction
-from phase_gate.storage.tree.fingerprint import Tree, changed_paths
+from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.task import Task, take_listed_tree
 from phase_gate.tasks.changes import TaskChanges, find_changes
 from phase_gate.tasks.handins import Attachment, ExecutorResult, Verdict
@@ -32,9 +32,18 @@ from phase_gate.tasks.overview import Overview, load_overview
 from phase_gate.tasks.result import status_to_json
 from phase_gate.tasks.rules import MARGIN, Escalation, escalate, resume_command
 from phase_gate.tasks.show import render_state
-from phase_gate.tasks.task_spec import TaskSpec, task_slug
 from phase_gate.tasks.verify_verdict import judge
-from phase_gate.tasks.work import FINISHED, PHASE, Check, FailureType, Status, Verification, require_verification
+from phase_gate.tasks.work import (
+    FINISHED,
+    PHASE,
+    Check,
+    FailureType,
+    Status,
+    TaskSpec,
+    Verification,
+    require_verification,
+    task_slug,
+)
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase
 
@@ -239,14 +248,7 @@ class TaskSession:
         """Return the changes since the task was taken."""
         context = context_of(Task(self.project, self.store, state), frozenset(), phase=PHASE)
         before = self.memory(verification)
-        return find_changes(context, verification, tree, before, others=lambda: self.board.overview.rows)
-
-    def changed_since_failure(self, verification: Verification) -> list[str]:
-        """Return the files that changed after the last attempt failed."""
-        if not verification.files:
-            return []
-        before = self.store.objects.load(verification.files)
-        return list(changed_paths(before, self.tree(verification.spec).files))
+        return find_changes(context, verification, tree, before, self.board.overview.rows)
 
     def output(self, verification: Verification) -> str:
         """Return the output of the verify command, as far as it is stored."""
@@ -375,7 +377,7 @@ class Step:
             "counts": counts,
             "exit_code": exit_code,
         }
-        self.record("attempt-failed", failure=failure, files=self.session.store.keep("files", dict(self.tree.files)))
+        self.record("attempt-failed", failure=failure)
 
     def judge(self, reading: Reading = ABSENT, changes: TaskChanges | None = None) -> None:
         """Judge the current state of the task, and record the verdict."""

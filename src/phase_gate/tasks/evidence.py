@@ -64,7 +64,7 @@ class PipelineEvidence(PartEvidence):
             measured = _with_fix(measured, checks, run=run)
         elif checks:
             measured = _with_checks(measured, checks)
-        missing = missing_commands(workflow, task.project.configuration.evidence.commands.keys())
+        missing = missing_commands(task, workflow)
         return replace(measured, warnings=(*measured.warnings, missing)) if missing else measured
 
     def remember(
@@ -76,10 +76,10 @@ class PipelineEvidence(PartEvidence):
             artifacts={name: read_artifact(root, artifact).digest for name, artifact in rules.artifacts.items()},
             commit=head_of(root),
             root_cause=_read_root_cause(task.project, rules) if phase.recovers else {},
-            commands=_commands_of(task.project, workflow),
         )
         if begins_cycle:
-            document = {"workflow": workflow_to_json(workflow), "names": name_rules(workflow)}
+            names = {**name_rules(workflow), **_commands_of(task.project, workflow)}
+            document = {"workflow": workflow_to_json(workflow), "names": names}
             files = replace(
                 files,
                 constitution={path: digest_file(root / path) for path in rules.constitution},
@@ -222,14 +222,12 @@ class PipelineProvider(Provider):
             rules = project.workflow()
             # A command named another workflow than the file's when the cycle began: there is nothing to compare.
             now = name_rules(rules if rules.name == state.workflow else self.workflow)
-            commands = _commands_of(project, self.workflow)
+            now |= _commands_of(project, self.workflow)
         except (ConfigurationError, WorkflowError, ConditionError) as error:
             # The pipeline uses the rules that it began with, so everything else can still be measured.
             words = f"can't be read: {error.problem}; {error.remedy}"
             return _adding(found, [hard("rules-kept", "phase-gate.yaml", words)], pipeline_rules_changed=1)
         changed = {name for name in {*then, *now} if then.get(name) != now.get(name)}
-        # A missing command may be added. Once a phase was entered or judged with it, it must not change.
-        changed |= {name for name, rule in self.pipeline.commands.items() if commands.get(name) != rule}
         words = "has changed since the pipeline began"
         findings = [hard("rules-kept", name, words) for name in sorted(changed)]
         return _adding(found, findings, pipeline_rules_changed=len(findings))

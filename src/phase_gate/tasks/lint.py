@@ -12,7 +12,7 @@ from itertools import dropwhile
 from pathlib import PurePath
 
 from phase_gate.errors import NotAllowedError
-from phase_gate.tasks.task_spec import TaskSpec
+from phase_gate.tasks.work import TaskSpec
 from phase_gate.visible import cut
 
 #: Characters: a longer command belongs in a script.

@@ -17,7 +17,7 @@ from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.tasks.artifacts import Artifacts, fingerprint
 from phase_gate.tasks.handins import Ballot
-from phase_gate.tasks.requirements import Tally, count_votes, vote_file
+from phase_gate.tasks.requirements import Tally, count_votes, missing_commands, vote_file
 from phase_gate.tasks.routing import Plan, budget, decided, failure_events, made, main_line, rules_of
 from phase_gate.tasks.work import Failure, Pipeline, Request, Word, pipeline_of
 from phase_gate.values import Value, replace
@@ -53,6 +53,9 @@ def begin_cycle(task: Task, workflow: Workflow) -> Task:
             remedy=f"write {missing[0]}: the rules that must not change during the cycle; "
             "or name others as constitution: [...] in the settings",
         )
+    if unset := missing_commands(task, workflow):
+        remedy = "add each to the settings, as in evidence: {commands: {build: {run: make}}}"
+        raise NotAllowedError(unset, remedy=remedy)
     with _changing(task) as (change, _):
         if change.state.phase is not None and not change.state.is_done:
             raise NotAllowedError(f"{change.state.phase} has begun meanwhile", remedy="phase-gate status")

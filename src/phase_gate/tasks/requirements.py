@@ -1,16 +1,15 @@
-"""The requirements of a pipeline's phase, as rows: what to write, and where. Pure."""
+"""The requirements of a pipeline's phase, as rows: what to write, and where; and the result of its votes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
 from phase_gate.identities import name_key
 from phase_gate.task import Task
-from phase_gate.tasks.artifacts import words_of_line
 from phase_gate.tasks.routing import rules_of
-from phase_gate.tasks.work import Choice, Pipeline, Word, pipeline_of
+from phase_gate.tasks.work import Choice, Pipeline, Word, find_pipeline
 from phase_gate.values import Value
 from phase_gate.visible import count
 from phase_gate.workflow.model import (
@@ -27,29 +26,74 @@ from phase_gate.workflow.model import (
 )
 from phase_gate.workflow.names import run_command
 
+Rows = list[tuple[str, str]]
+
 _JSON_WORDS: Mapping[str, str] = {
     AUDIT: 'JSON: {"summary": "<what was looked at>", "findings": [...]}, see phase-gate workflow schema audit',
     ROOT_CAUSE: "JSON with failed_phase, summary, root_cause and requires_phase_rewind_to",
 }
 
 
-def words_of_artifact(artifact: Artifact) -> tuple[str, ...]:
-    """Return the requirements of the artifact's content, one text each."""
-    wants = []
-    if artifact.schema:
-        wants.append(_JSON_WORDS[artifact.schema])
-    elif artifact.min_words > 1:
+def needs_in(task: Task, phase: Phase) -> Rows:
+    """Return the files and facts that the phase requires, each with its place."""
+    workflow, name = task.rules, task.project.task
+    current = find_pipeline(task.state) if task.state.phase == phase.name else None
+    pipeline, requires = current or Pipeline(), requires_of(phase)
+    rows: Rows = [("guidance", said) for said in pipeline.guidance]
+    rows += [("artifact", _artifact(rules_of(workflow).artifacts[each])) for each in requires.artifacts]
+    if phase.tests != "none":
+        wanted = "the whole suite passes" if phase.tests == "passing" else "new tests fail"
+        rows.append(("tests", f"{wanted}: {run_command(phase.name, name)}"))
+    rows += [("check", f"{each} (evidence.commands.{each} in the settings)") for each in requires.checks]
+    if requires.consensus is not None:
+        threshold, voters = settle(requires.consensus.threshold, workflow), settle(requires.consensus.voters, workflow)
+        said = (
+            f"on {', '.join(requires.consensus.on)}: a score of {threshold:g}, {count(int(voters), 'voter')}; "
+            f"each writes vote (approve, conditional or reject), confidence (0 to 1), by and reason as YAML, then "
+            f"{vote_command(vote_file(workflow, requires.consensus), name)}"
+        )
+        rows.append(("consensus", said))
+    rows += [("unchanged", f"{each}, as approved") for each in requires.approved]
+    if "code-as-tested" in phase.gate_1.guards:
+        rows.append(("tested", "no change to the files since the last green run of the whole suite"))
+    if DRIFT in phase.raises:
+        rows.append(("history", "commits in git to compare with: each change outside the plan needs a change request"))
+    if pending := len(pipeline.pending):
+        said = f"{count(pending, 'change request')} without a decision: phase-gate pipeline request list"
+        rows.append(("requests", said))
+    elif "no-pending-request" in phase.gate_1.guards:
+        rows.append(("requests", "none may wait for a decision"))
+    return rows
+
+
+def _artifact(artifact: Artifact) -> str:
+    if artifact.schema == SNAPSHOT:
+        return f"{artifact.name}: phase-gate advance writes it ({artifact.path})"
+    wants = [_JSON_WORDS[artifact.schema]] if artifact.schema else []
+    if not artifact.schema and artifact.min_words > 1:
         wants.append(f"{artifact.min_words} different words")
     if artifact.line:
-        wants.append(f"a {words_of_line(artifact)}")
-    return tuple(wants)
+        wants.append(f'a line "{artifact.line}"')
+    return f"{artifact.name}: {artifact.path}" + (f" ({'; '.join(wants)})" if wants else "")
+
+
+def missing_commands(task: Task, workflow: Workflow) -> str:
+    """Return the checks of the workflow without a command, each with its first phase; empty if each has one."""
+    commands = task.project.configuration.evidence.commands
+    wanted = {name: phase.name for phase in reversed(workflow.phases) for name in requires_of(phase).checks}
+    missing = [f"{name} (for {phase})" for name, phase in wanted.items() if name not in commands]
+    return f"checks without a command: {', '.join(sorted(missing))}" if missing else ""
 
 
 def vote_file(workflow: Workflow, consensus: Consensus) -> str:
     """Return a path for a reviewer's vote: next to the artifact, because a vote is not part of the code."""
     first = rules_of(workflow).artifacts[consensus.on[0]]
-    folders = [part for part in PurePosixPath(first.path).parts[:-1] if not _is_glob(part)]
+    folders = [part for part in PurePosixPath(first.path).parts[:-1] if not set(part) & set("*?[")]
     return "/".join((*folders, "vote.yaml"))
+
+
+def vote_command(file: str, task: str) -> str:
+    return f"phase-gate pipeline vote {file}" + ("" if task == "default" else f" --task {task}")
 
 
 def root_cause_record(failed_phase: str) -> dict[str, Any]:
@@ -60,99 +104,6 @@ def root_cause_record(failed_phase: str) -> dict[str, Any]:
         "root_cause": "<why it happened>",
         "requires_phase_rewind_to": None,
     }
-
-
-def _is_glob(part: str) -> bool:
-    return any(character in part for character in "*?[")
-
-
-# --- the requirements of a pipeline's current phase: rows that list them, and files to fill in
-
-
-Rows = list[tuple[str, str]]
-
-
-def needs_of(
-    workflow: Workflow,
-    phase: Phase,
-    pipeline: Pipeline,
-    *,
-    task: str = "default",
-    commands: Collection[str] | None = None,
-) -> Rows:
-    """Return the files and facts that the phase requires, each with its place.
-
-    :param commands: the checks that the project has a command for; None to skip that check.
-    """
-    rules = rules_of(workflow)
-    requires = requires_of(phase)
-    rows: Rows = [("guidance", said) for said in pipeline.guidance]
-    rows += [("artifact", _artifact(rules.artifacts[name])) for name in requires.artifacts]
-    if phase.tests != "none":
-        wanted = "the whole suite passes" if phase.tests == "passing" else "new tests fail"
-        rows.append(("tests", f"{wanted}: {run_command(phase.name, task)}"))
-    rows += [("check", _check(name, is_set=commands is None or name in commands)) for name in requires.checks]
-    if requires.consensus is not None:
-        threshold, voters = settle(requires.consensus.threshold, workflow), settle(requires.consensus.voters, workflow)
-        rows.append(
-            (
-                "consensus",
-                f"on {', '.join(requires.consensus.on)}: a score of {threshold:g}, {count(int(voters), 'voter')}; "
-                f"each writes vote (approve, conditional or reject), confidence (0 to 1), by and reason as YAML, then "
-                f"{vote_command(vote_file(workflow, requires.consensus), task)}",
-            )
-        )
-    rows += [("unchanged", f"{name}, as approved") for name in requires.approved]
-    if "code-as-tested" in phase.gate_1.guards:
-        rows.append(("tested", "no change to the files since the last green run of the whole suite"))
-    if DRIFT in phase.raises:
-        rows.append(("history", "commits in git to compare with: each change outside the plan needs a change request"))
-    pending = len(pipeline.pending)
-    if pending:
-        rows.append(
-            ("requests", f"{count(pending, 'change request')} without a decision: phase-gate pipeline request list")
-        )
-    elif "no-pending-request" in phase.gate_1.guards:
-        rows.append(("requests", "none may wait for a decision"))
-    missing = "" if commands is None else missing_commands(workflow, commands)
-    return [*rows, ("warning", missing)] if missing else rows
-
-
-def missing_commands(workflow: Workflow, commands: Collection[str]) -> str:
-    """Return a warning about checks of the pipeline without a command; empty if each has one."""
-    wanted: dict[str, str] = {}
-    for phase in workflow.phases:
-        for name in requires_of(phase).checks:
-            if name not in commands:
-                wanted.setdefault(name, phase.name)
-    if not wanted:
-        return ""
-    named = ", ".join(f"{name} (for {phase})" for name, phase in wanted.items())
-    example = next(iter(wanted))
-    verb = "has" if len(wanted) == 1 else "have"
-    return f"{named} {verb} no command: add it to the settings, evidence: {{commands: {{{example}: {{run: ...}}}}}}"
-
-
-def _check(name: str, *, is_set: bool) -> str:
-    place = f"evidence.commands.{name} in the settings"
-    return f"{name} ({place})" if is_set else f"{name}: no command yet, add {place}"
-
-
-def vote_command(file: str, task: str) -> str:
-    return f"phase-gate pipeline vote {file}" + ("" if task == "default" else f" --task {task}")
-
-
-def _artifact(artifact: Artifact) -> str:
-    if artifact.schema == SNAPSHOT:
-        return f"{artifact.name}: phase-gate advance writes it ({artifact.path})"
-    wants = words_of_artifact(artifact)
-    return f"{artifact.name}: {artifact.path}" + (f" ({'; '.join(wants)})" if wants else "")
-
-
-def needs_in(task: Task, phase: Phase) -> Rows:
-    """Return the files and facts that a phase of the current cycle requires."""
-    commands = task.project.configuration.evidence.commands.keys()
-    return needs_of(task.rules, phase, pipeline_of(task.state), task=task.project.task, commands=commands)
 
 
 # --- the consensus of reviewers

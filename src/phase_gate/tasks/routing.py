@@ -31,8 +31,6 @@ class PipelineFiles(Value):
     commit: str = ""
     #: Object with the rules, at the beginning of a cycle.
     rules: str = ""
-    #: The commands of checks, by the names of their rules.
-    commands: Mapping[str, str] = field(default_factory=dict)
     #: The content of the root-cause record.
     root_cause: Mapping[str, str] = field(default_factory=dict)
 
@@ -120,8 +118,7 @@ def entry_data(
     old = {name: [artifacts.get(name, "")] for name in each_time}
     data: dict[str, Any] = {}
     unfreezes = False
-    begins = how in ("begin", "new-cycle")
-    if begins:
+    if how in ("begin", "new-cycle"):
         old = {name: [digest] for name, digest in artifacts.items()}
         # Plans may be older than the cycle, except for versions that an earlier cycle used.
         plans = (name for name, each in described.items() if each.made == "anytime")
@@ -140,7 +137,6 @@ def entry_data(
         data["made"] = {name: artifacts.get(name, "") for name in requires_of(current).artifacts}
         if requires_of(current).consensus is not None:
             data["base"] = now.commit
-    data["commands"] = new_commands(Pipeline() if begins else pipeline, now)
     data["old"] = {
         name: [each for each in dict.fromkeys(digests) if each] for name, digests in old.items() if any(digests)
     }
@@ -148,23 +144,11 @@ def entry_data(
     return {**said, "unfreezes": True} if unfreezes else said
 
 
-def new_commands(pipeline: Pipeline, now: PipelineFiles) -> dict[str, str]:
-    """Return the commands of checks that are not rules yet."""
-    return {name: rule for name, rule in now.commands.items() if name not in pipeline.commands}
-
-
 def _comes_after_red(workflow: Workflow, phase: Phase) -> bool:
     """Return whether an earlier phase has frozen the tests."""
     line = main_line(workflow)
     before = (workflow.phase(name) for name in line[: line.index(phase.name)])
     return any(each is not None and each.scope == "targets" for each in before)
-
-
-def rewind_key(pipeline: Pipeline, target: str) -> str:
-    """Return a key for a rewind to a target because of a failure."""
-    failure = next((each for each in reversed(pipeline.failures) if each.phase == pipeline.failed_phase), None)
-    unmet = () if failure is None else failure.lines
-    return "|".join((pipeline.failed_phase, target, *sorted(unmet)))
 
 
 def problem_of_rewind(pipeline: Pipeline, workflow: Workflow, target: str) -> str:
@@ -175,8 +159,6 @@ def problem_of_rewind(pipeline: Pipeline, workflow: Workflow, target: str) -> st
         return f"{target} is not a phase to go back to: {', '.join(line)}"
     if failed in line and line.index(target) > line.index(failed):
         return f"{target} comes after {failed}, which failed: no phase can be skipped"
-    if target != failed and rewind_key(pipeline, target) in pipeline.rewinds:
-        return f"going back to {target} was already tried for this failure of {failed}, and did not help"
     return ""
 
 
@@ -306,12 +288,6 @@ def pipeline_events(
     """
     plan = decide(evaluation, pipeline, workflow, phase)
     events = [made(request, at=at) for request in plan.requests]
-    wanted = requires_of(phase)
-    now = files_in(look(phase)) if wanted.checks or (plan.way and wanted.consensus) else PipelineFiles()
-    # Keep a command that was judged, so that a weaker one can't replace it.
-    added = new_commands(pipeline, now) if wanted.checks else {}
-    if added:
-        events.append(Event(kind="commands-added", data={"commands": added}, at=at))
     if plan.failure is not None:
         entered = workflow.phase(phase.on_failure)
         assert entered is not None, "the file was checked"
@@ -319,10 +295,10 @@ def pipeline_events(
     if plan.way is None:
         return events, {}
     said: dict[str, Any] = {"next": plan.way.phase}
-    if phase.recovers and plan.way.phase != pipeline.failed_phase:
-        said["rewind"] = rewind_key(pipeline, plan.way.phase)
-    if wanted.consensus is not None:
-        on = {name: now.artifacts.get(name, "") for name in wanted.consensus.on}
+    consensus = requires_of(phase).consensus
+    if consensus is not None:
+        now = files_in(look(phase))
+        on = {name: now.artifacts.get(name, "") for name in consensus.on}
         if any(dict(vote.about) == on for vote in pipeline.words):
             said["approved"] = on
     return events, said

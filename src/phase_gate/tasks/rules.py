@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from phase_gate.errors import NotAllowedError
-from phase_gate.tasks.task_spec import TaskSpec
-from phase_gate.tasks.work import FINISHED, NOT_PASSED, STEPS, Failure, FailureType, Status, Verification
+from phase_gate.tasks.work import FINISHED, NOT_PASSED, STEPS, Failure, FailureType, Status, TaskSpec, Verification
 from phase_gate.values import Value
 from phase_gate.visible import count
 from phase_gate.workflow.settings import DEFAULT_TIMEOUTS, GATE_TIMEOUT, MAX_TIMEOUTS

@@ -33,7 +33,6 @@ from phase_gate.tasks.lint import lint_task, pytest_command
 from phase_gate.tasks.overview import Overview
 from phase_gate.tasks.rules import MARGIN, asks_person, lease_ends, resume_command, set_limits
 from phase_gate.tasks.steps import begin_attempt
-from phase_gate.tasks.task_spec import TaskSpec
 from phase_gate.tasks.work import (
     FINISHED,
     PHASE,
@@ -41,6 +40,7 @@ from phase_gate.tasks.work import (
     WORKFLOW,
     FailureType,
     Status,
+    TaskSpec,
     Verification,
     find_verification,
     require_verification,

@@ -12,7 +12,6 @@ from phase_gate.codec import from_json
 from phase_gate.gate.state import Event
 from phase_gate.gate.state_extensions import WORK
 from phase_gate.identities import same_name
-from phase_gate.tasks.task_spec import TaskSpec
 from phase_gate.tasks.work import (
     PHASE,
     TRANSITIONS,
@@ -24,6 +23,7 @@ from phase_gate.tasks.work import (
     Request,
     Skip,
     Status,
+    TaskSpec,
     Verification,
     Word,
     Work,
@@ -166,7 +166,6 @@ def _attempt_failed(verification: Verification, event: Event, failure: Failure) 
     verification = replace(
         _noted(verification, event),
         failures=(*verification.failures, failure),
-        files=event.data.get("files") or verification.files,
     )
     if failure.type is FailureType.BLOCKED:
         _expect(verification, Status.BLOCKED)
@@ -246,21 +245,14 @@ def _entered(pipeline: Pipeline, event: Event) -> Pipeline:
         base=data.get("base", pipeline.base),
         leads_to="",
         made={**pipeline.made, **data.get("made", {})},
-        commands={**pipeline.commands, **data.get("commands", {})},
         failed_phase="" if how in ("recovered", "guided") else pipeline.failed_phase,
         guidance=(data["guidance"],) if "guidance" in data else pipeline.guidance,
     )
 
 
 def _exited(pipeline: Pipeline, event: Event) -> Pipeline:
-    rewind = event.data.get("rewind")
-    return replace(
-        pipeline,
-        leads_to=event.data["next"],
-        guidance=(),
-        approved={**pipeline.approved, **event.data.get("approved", {})},
-        rewinds=pipeline.rewinds if rewind is None else (*pipeline.rewinds, rewind),
-    )
+    approved = {**pipeline.approved, **event.data.get("approved", {})}
+    return replace(pipeline, leads_to=event.data["next"], guidance=(), approved=approved)
 
 
 def _request_made(pipeline: Pipeline, event: Event) -> Pipeline:
@@ -297,10 +289,6 @@ def _gate_failed(pipeline: Pipeline, event: Event, failure: Failure) -> Pipeline
     )
 
 
-def _commands_added(pipeline: Pipeline, event: Event) -> Pipeline:
-    return replace(pipeline, commands={**pipeline.commands, **event.data["commands"]})
-
-
 _OF_BOTH: Mapping[str, Callable[[Any, Event], Work]] = {"attempt-failed": _failed, "reviewed": _reviewed}
 _OF_TASKS: Mapping[str, Callable[[Any, Event], Work]] = {
     **_OF_BOTH,
@@ -322,5 +310,4 @@ _OF_PIPELINES: Mapping[str, Callable[[Any, Event], Work]] = {
     "phase-exited": _exited,
     "request-made": _request_made,
     "request-decided": _request_decided,
-    "commands-added": _commands_added,
 }

@@ -13,7 +13,7 @@ from phase_gate.config.nodes import MAX_BYTES, Items, Node, Place, Table, Text, 
 from phase_gate.config.reading import Reader
 from phase_gate.config.yaml import decode_text, find_odd_character, read_bytes, read_document
 from phase_gate.errors import DocumentError, TaskFileError
-from phase_gate.tasks.task_spec import TaskSpec
+from phase_gate.tasks.work import TaskSpec
 from phase_gate.values import replace
 
 #: File name extensions of plans.

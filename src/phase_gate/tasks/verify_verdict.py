@@ -38,8 +38,7 @@ def verification_values(verification: Verification, changes: TaskChanges) -> dic
             values["verify_exit_code"] = check.exit_code
         if check.tests is not None:
             values["verify_tests"] = check.tests
-    if changes.unlisted is not None:
-        values["files_unlisted"] = len(changes.unlisted)
+    values["files_unlisted"] = len(changes.unlisted)
     return values
 
 
@@ -92,26 +91,23 @@ def waived_files(state: State, changes: TaskChanges, *, at: str) -> tuple[str, .
 def _unlisted(changes: TaskChanges) -> list[Finding]:
     return [
         Finding(slug=FILES_LISTED, tier="hard", file=path, detail="it changed, but the task does not list it")
-        for path in changes.unlisted or ()
+        for path in changes.unlisted
     ]
 
 
 def _notes(verification: Verification, changes: TaskChanges) -> tuple[str, ...]:
-    notes = [f"changed by another task: {path} ({task})" for path, task in changes.theirs[:5]]
+    notes = []
     if changes.commits and verification.review is None:
         notes.append(f"committed before it was approved, which makes the pass weak: {changes.commits_shown}")
     if changes.foreign_commits:
         shown = name_first(commit[:10] for commit in changes.foreign_commits)
         notes.append(f"made by others since the task was taken: {shown}")
-    if changes.untracked:
-        shown = name_first(changes.untracked, 5)
-        notes.append(f"new files that the task does not list and git does not track: {shown}")
     report, check = verification.report, verification.check
     claimed = {} if report is None else report.result.get("verification", {})
     # A claim of another code than 0 is reported with the reasons for a weak pass.
     if check is not None and check.exit_code and claimed.get("exit_code") == 0:
         notes.append(f"the executor claims exit code {claimed['exit_code']}; measured, it is {check.exit_code}")
-    if changes.changed is not None and report is not None:
+    if report is not None:
         missing = sorted(set(report.result.get("files_modified", ())) - set(changes.changed))
         if missing:
             notes.append(f"the executor names files that did not change: {', '.join(missing[:5])}")

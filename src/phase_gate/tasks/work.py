@@ -7,14 +7,16 @@ Pure: values, and the table of transitions. `events` applies events to them.
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.state_extensions import WORK
-from phase_gate.tasks.task_spec import TaskSpec
 from phase_gate.values import Value, field
+from phase_gate.workflow.settings import MAX_TIMEOUTS
 
 if TYPE_CHECKING:
     from phase_gate.gate.state import State
@@ -107,6 +109,51 @@ class Work(Value):
 
 
 # --- a verify task
+
+
+#: Characters in the name of a task's folder.
+_MAX_SLUG = 64
+#: The task without a name, which is in the state folder itself.
+_RESERVED = ("default",)
+
+
+class TaskSpec(Value):
+    """One task, as described in its file."""
+
+    name: str = field(prose=True)
+    #: Paths relative to the project's root, with `/`. Globs are allowed. The task may change only these files.
+    files: tuple[str, ...] = field(or_one=True)
+    action: str = field(strip=True)
+    #: The command that proves it, as you would type it.
+    verify: str = field(strip=True)
+    #: The criteria for being done.
+    done: str = field(strip=True)
+    #: Names of tasks that have to be approved first.
+    depends_on: tuple[str, ...] = field(default=(), or_one=True)
+    #: Why a failing verify command may run once more; empty if the task does not declare it as flaky.
+    flaky: str = ""
+    #: Seconds by step, if they differ from the defaults.
+    timeouts: Mapping[str, float] = field(default_factory=dict, minimum=1, most=MAX_TIMEOUTS)
+    #: The group of tasks that it runs with.
+    wave: str = ""
+    #: Its place in the plan that it comes from.
+    phase: str = ""
+    plan: str = ""
+
+    @property
+    def slug(self) -> str:
+        return task_slug(self.name)
+
+
+def task_slug(name: str) -> str:
+    """Return the name of the task's folder: `Task 3: Create PlannerId` is stored in `task-3-create-plannerid`."""
+    slug = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
+    is_whole = name.isascii() and slug not in _RESERVED and 0 < len(slug) <= _MAX_SLUG
+    if is_whole:
+        return slug
+    # Two names could have the same slug if letters were replaced or cut, so add a hash.
+    mark = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return "-".join(filter(None, (slug[: _MAX_SLUG - 9].strip("-") or "task", mark)))
 
 
 #: Names of the shipped workflow for verify tasks, and of its only phase.
@@ -232,8 +279,6 @@ class Verification(Work):
     untimed: bool = False
     #: Object with the commit and the files from when the task was taken.
     memory: str = ""
-    #: Object with the files from when the last attempt failed.
-    files: str = ""
     #: Problems of the task's description when it was taken.
     flags: tuple[str, ...] = ()
     #: Files that were handed in: task, results, verdicts. They are not the executor's work.
@@ -335,8 +380,6 @@ class Pipeline(Work):
     constitution: Mapping[str, str] = field(default_factory=dict)
     #: Object with the rules that the cycle began with.
     rules: str = ""
-    #: Commands of checks that were added later, by the names of their rules. They are rules from then on.
-    commands: Mapping[str, str] = field(default_factory=dict)
     #: Contents of artifacts that belong to earlier attempts, by artifact.
     old: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: Artifacts when the recovery began. Artifacts that are made during the recovery belong to the next attempt.
@@ -348,8 +391,6 @@ class Pipeline(Work):
     requests: tuple[Request, ...] = ()
     failed_phase: str = ""
     recoveries: int = 0
-    #: Rewinds that were taken, each with the failure that it was for.
-    rewinds: tuple[str, ...] = ()
     #: The phase that follows the exited one.
     leads_to: str = ""
 
