@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import pytest
 
-from phase_gate.gate.criteria import GUARD, table_to_json, trace_criteria
-from phase_gate.gate.measured import Waiver, cap_findings
+from phase_gate.gate.criteria import GUARD, CriterionRow, table_to_json, trace_criteria
+from phase_gate.gate.measured import Measured, Waiver, cap_findings
 from phase_gate.gate.outcomes import FAILING, SKIPPED, Bucket, Judgement
-from phase_gate.gate.record import Criteria, Criterion, LeftOut, Links, Traced
+from phase_gate.gate.record import Criteria, Criterion, Document, LeftOut
 from phase_gate.values import replace
 from tests.tables import named
 
@@ -20,6 +20,8 @@ SKIP: Final = "skipped"
 XFAILED: Final = "xfailed"
 BROKEN: Final = "uncollectable"
 ERROR: Final = "error"
+
+Traced = tuple[Measured, tuple[CriterionRow, ...]]
 
 BOTH = Criteria(
     count=2,
@@ -69,9 +71,13 @@ def trace(
     :param alike: tests that are copies of each other; bare names.
     """
     likeness = {each: "same" for each in outcomes if each.partition("[")[0] in alike.split()}
-    links = Links(criteria={test: tuple(ids.split()) for test, ids in marks.items()}, likeness=likeness)
     judged = judgement(outcomes, old=old, known=known, new_skip=new_skip)
-    return trace_criteria(criteria, links, judged, outcomes, in_first_phase=in_first_phase)
+    return trace_criteria(criteria, session(marks, outcomes, likeness), judged, in_first_phase=in_first_phase)
+
+
+def session(marks: Mapping[str, str], outcomes: Mapping[str, Bucket], likeness: Mapping[str, str]) -> Document:
+    marked = {test: tuple(ids.split()) for test, ids in marks.items()}
+    return Document(outcomes=outcomes, exit_status=0, tally={}, duration_s=0.0, marked=marked, likeness=likeness)
 
 
 #: `a` is marked with the first criterion, `b` with the second.
@@ -117,13 +123,13 @@ def test_in_the_first_phase(
     expected: str,
     why: str,
 ) -> None:
-    traced = trace(marks, outcomes, in_first_phase=True, **more)
-    assert " ".join(row.standing.replace(" ", "-") for row in traced.rows) == expected
-    assert "".join(row.why for row in traced.rows) == why
+    traced, rows = trace(marks, outcomes, in_first_phase=True, **more)
+    assert " ".join(row.standing.replace(" ", "-") for row in rows) == expected
+    assert "".join(row.why for row in rows) == why
     assert traced.metrics["criteria_open"] == expected.count("open")
     assert traced.metrics["criteria_count"] == 2 - expected.count("met-before")
     hard = [finding for finding in traced.findings if finding.tier == "hard"]
-    assert [finding.detail for finding in hard] == [row.why for row in traced.rows if row.standing == "open"]
+    assert [finding.detail for finding in hard] == [row.why for row in rows if row.standing == "open"]
     assert {finding.slug for finding in hard} <= {GUARD}
 
 
@@ -153,9 +159,9 @@ def test_in_later_phases(
     expected: str,
     why: str,
 ) -> None:
-    traced = trace(marks, outcomes, in_first_phase=False, **more)
-    assert " ".join(row.standing.replace(" ", "-") for row in traced.rows) == expected
-    assert "".join(row.why for row in traced.rows) == why
+    traced, rows = trace(marks, outcomes, in_first_phase=False, **more)
+    assert " ".join(row.standing.replace(" ", "-") for row in rows) == expected
+    assert "".join(row.why for row in rows) == why
     assert traced.metrics["criteria_count"] == 2
     assert traced.metrics["criteria_open"] == expected.count("open")
     assert traced.metrics["criteria_failing"] == expected.count("failing")
@@ -165,7 +171,9 @@ def test_in_later_phases(
 
 def test_metrics_count_what_is_left_to_do() -> None:
     three = replace(BOTH, count=3, listed=(*BOTH.listed, Criterion(id="AC-3", file="criteria.md", line=5)))
-    traced = trace({"a": "AC-1", "b": "AC-2"}, {"a": PASSED, "b": FAILED}, old="a", criteria=three, in_first_phase=True)
+    traced, _ = trace(
+        {"a": "AC-1", "b": "AC-2"}, {"a": PASSED, "b": FAILED}, old="a", criteria=three, in_first_phase=True
+    )
     assert traced.metrics == {
         "criteria_count": 2,
         "criteria_covered": 1,
@@ -178,7 +186,7 @@ def test_metrics_count_what_is_left_to_do() -> None:
 def test_an_id_that_no_criterion_has_is_only_told() -> None:
     marks = {"tests/test_a.py::a": "AC-1 AC-9", "tests/test_a.py::b": "AC-2", "gone": "AC-8"}
     outcomes: dict[str, Bucket] = {"tests/test_a.py::a": FAILED, "tests/test_a.py::b": FAILED}
-    traced = trace(marks, outcomes, in_first_phase=True)
+    traced, _ = trace(marks, outcomes, in_first_phase=True)
     (finding,) = traced.findings
     assert (finding.slug, finding.tier, finding.id) == ("criterion-unknown", "advisory", "tests/test_a.py::a")
     assert finding.detail == "is marked with AC-9, which is not in criteria.md"
@@ -203,45 +211,45 @@ def test_an_id_that_no_criterion_has_is_only_told() -> None:
 )
 def test_a_bare_number(count: int, outcomes: Mapping[str, Bucket], alike: str, open_now: int, detail: str) -> None:
     number = Criteria(count=count)
-    traced = trace({}, outcomes, criteria=number, alike=alike, in_first_phase=True)
+    traced, rows = trace({}, outcomes, criteria=number, alike=alike, in_first_phase=True)
     assert traced.metrics == {"criteria_count": count, "criteria_open": open_now}
-    assert traced.rows == ()
+    assert rows == ()
     assert [finding.detail.startswith(detail) for finding in traced.findings] == [True] * bool(open_now)
-    later = trace({}, outcomes, criteria=number, alike=alike, in_first_phase=False)
+    later, _ = trace({}, outcomes, criteria=number, alike=alike, in_first_phase=False)
     assert (later.metrics["criteria_open"], later.findings) == (0, ())
 
 
 WAIVED_AT = "2026-01-01T00:00:00.000Z"
 
 
-def waive(traced: Traced, *, guard: str = GUARD, expires: str = "") -> Waiver:
+def waive(traced: Measured, *, guard: str = GUARD, expires: str = "") -> Waiver:
     keys = tuple(finding.key for finding in cap_findings(traced.findings))
     return Waiver(guard=guard, findings=keys, reason="by hand", by="me", at=WAIVED_AT, expires=expires)
 
 
 def test_a_waived_criterion_waits_for_no_test() -> None:
     outcomes: dict[str, Bucket] = {"a": FAILED}
-    links = Links(criteria={"a": ("AC-1",)})
-    before = trace_criteria(BOTH, links, judgement(outcomes), outcomes, in_first_phase=True)
+    document = session({"a": "AC-1"}, outcomes, {})
+    before, rows_before = trace_criteria(BOTH, document, judgement(outcomes), in_first_phase=True)
     assert before.metrics["criteria_count"] == 2
 
     def after(waiver: Waiver) -> Traced:
         return trace_criteria(
-            BOTH, links, judgement(outcomes), outcomes, in_first_phase=True, waivers=[waiver], at="2026-01-02"
+            BOTH, document, judgement(outcomes), in_first_phase=True, waivers=[waiver], at="2026-01-02"
         )
 
-    traced = after(waive(before))
-    assert [row.standing for row in traced.rows] == ["failing", "waived"]
+    traced, rows = after(waive(before))
+    assert [row.standing for row in rows] == ["failing", "waived"]
     assert (traced.metrics["criteria_count"], traced.metrics["criteria_open"]) == (1, 1)
     assert traced.findings == before.findings  # so that every verdict shows what is waived
-    for other in (waive(before, guard="tests-kept"), waive(before, expires="2026-01-01"), waive(Traced(metrics={}))):
-        assert after(other) == before
+    for other in (waive(before, guard="tests-kept"), waive(before, expires="2026-01-01"), waive(Measured())):
+        assert after(other) == (before, rows_before)
 
 
 def test_the_table_as_json() -> None:
     criteria = replace(BOTH, left_out=(LeftOut(line=9, text="UTF-8 is used"),))
-    traced = trace({"a": "AC-1"}, {"a": FAILED}, criteria=criteria, in_first_phase=True)
-    table = table_to_json(criteria, traced.rows, phase="RED")
+    _, rows = trace({"a": "AC-1"}, {"a": FAILED}, criteria=criteria, in_first_phase=True)
+    table = table_to_json(criteria, rows, phase="RED")
     assert (table["file"], table["phase"]) == ("criteria.md", "RED")
     assert table["left_out"] == [{"line": 9, "text": "UTF-8 is used"}]
     place = {"file": "criteria.md", "text": "It adds up", "line": 3}

@@ -8,11 +8,11 @@ import pytest
 
 from phase_gate.config.rule_files import load_shipped_workflow
 from phase_gate.gate.inventory import Inventory
-from phase_gate.gate.judging import Case, evaluate, evaluate_gate_1
+from phase_gate.gate.judging import evaluate, evaluate_gate_1
 from phase_gate.gate.measured import Finding, Measured, Waiver, name_tests, waiver_to_json
 from phase_gate.gate.outcomes import Bucket, Judgement, References, judge_outcomes
 from phase_gate.gate.run_end import excuse_skips
-from phase_gate.gate.state import NEW_STATE, Overrides
+from phase_gate.gate.state import NEW_STATE, Case, Overrides
 from phase_gate.gate.verdict import GuardResult, evaluation_to_json
 from phase_gate.values import replace
 from tests.gate import verdicts

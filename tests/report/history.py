@@ -20,7 +20,7 @@ from phase_gate.gate.measured import Finding, Measured, Table
 from phase_gate.gate.order import decide_entry, entry_events
 from phase_gate.gate.outcomes import Bucket, Past, References
 from phase_gate.gate.overrides import override_record
-from phase_gate.gate.record import Audit, Criteria, Document, Links, RunRecord, Sources
+from phase_gate.gate.record import Criteria, Document, RunRecord
 from phase_gate.gate.run_end import judge_run
 from phase_gate.gate.signals import ABSENT, Answer, Reading
 from phase_gate.gate.state import NEW_STATE, Event, ProofRecord, Snapshot, State
@@ -94,6 +94,7 @@ class History:
             tally=_tally(outcomes.values()),
             duration_s=seconds,
             failures={test_id: Failure(reason="assertion") for test_id in failing},
+            marked=self.links,
             messages=messages or dict.fromkeys(failing, "assert 1 == 2"),
             interrupted=interrupted,
             narrowed_by=("-k total",) if unselected else (),
@@ -102,11 +103,11 @@ class History:
             run=run,
             root=self.root,
             session=session,
-            sources=Sources(tree=tree or f"tree-{self._runs - 1}", changed_since=changed),
             inventory=inventory,
-            audit=Audit(tuple(f"known-{n}" for n in range(unselected)), ()),
+            tree=tree or f"tree-{self._runs - 1}",
+            changed_since=changed,
+            unselected=tuple(f"known-{n}" for n in range(unselected)),
             criteria=self.criteria,
-            links=Links(criteria=self.links),
             evidence=Measured(metrics=evidence or {}, tables=tables, findings=findings, notes=notes),
         )
         self.wait(seconds)
@@ -115,7 +116,7 @@ class History:
             self.state, self.workflow, record, past, at=self.at, keep=self._keep, answer=lambda run: signal
         )
         assert ended.evaluation is not None
-        verdict = [] if ended.iteration is None else judgement_events(ended.evaluation, ended.case)
+        verdict = [] if ended.iteration is None else judgement_events(ended.evaluation, ended)
         for event in (*ended.events, *verdict):
             self._record(event)
         return ended.evaluation

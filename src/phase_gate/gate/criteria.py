@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
 from phase_gate.gate.inventory import bare_id
-from phase_gate.gate.measured import Finding, Waiver, cap_findings, covered_by
+from phase_gate.gate.measured import Finding, Measured, Waiver, cap_findings, covered_by
 from phase_gate.gate.outcomes import SKIPPED, Judgement, Outcomes
-from phase_gate.gate.record import Criteria, Criterion, Links, Traced
+from phase_gate.gate.record import Criteria, Criterion, Document
 from phase_gate.values import Value, as_dict, replace
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue
@@ -53,30 +53,30 @@ def table_to_json(criteria: Criteria, rows: Iterable[CriterionRow], *, phase: st
 
 def trace_criteria(
     criteria: Criteria,
-    links: Links,
+    session: Document,
     judged: Judgement,
-    outcomes: Outcomes,
     *,
     in_first_phase: bool,
     waivers: Iterable[Waiver] = (),
     at: str = "",
-) -> Traced:
-    """Return the status of each criterion after a run."""
+) -> tuple[Measured, tuple[CriterionRow, ...]]:
+    """Return what is measured of the criteria after a run, and the status of each."""
     if not criteria.listed:
-        return _trace_number(criteria, links, judged, in_first_phase=in_first_phase)
+        return _trace_number(criteria, session, judged, in_first_phase=in_first_phase), ()
+    outcomes = session.outcomes
     by_criterion: dict[str, list[str]] = {each: [] for each in criteria.ids}
-    for test_id, named in links.criteria.items():
+    for test_id, named in session.marked.items():
         for name in named:
             if name in by_criterion and test_id in outcomes:
                 by_criterion[name].append(test_id)
-    copies = _find_copies(judged.failing & judged.targets, links) if in_first_phase else {}
+    copies = _find_copies(judged.failing & judged.targets, session) if in_first_phase else {}
     rows, holding = [], set[str]()
     for each in criteria.listed:
         tests = {test_id: outcomes[test_id] for test_id in sorted(by_criterion[each.id])}
         if tests and not _what_is_wrong(tests, judged):
             holding.add(each.id)
         if in_first_phase:
-            standing, why = _in_first_phase(each, tests, judged, links, copies)
+            standing, why = _in_first_phase(each, tests, judged, session, copies)
         else:
             standing, why = _in_later_phase(tests, judged)
         rows.append(
@@ -103,24 +103,24 @@ def trace_criteria(
         "criteria_passing": sum(row.id in holding for row in left),
         "criteria_open": open_now,
     }
-    return Traced(metrics=metrics, rows=tuple(rows), findings=(*findings, *_unknown(criteria, links, outcomes)))
+    return Measured(metrics=metrics, findings=(*findings, *_unknown(criteria, session))), tuple(rows)
 
 
-def _trace_number(criteria: Criteria, links: Links, judged: Judgement, *, in_first_phase: bool) -> Traced:
+def _trace_number(criteria: Criteria, session: Document, judged: Judgement, *, in_first_phase: bool) -> Measured:
     """Without a list, only the number is known: that many different tests have to fail."""
     failing = judged.failing & judged.targets
-    different = len({_likeness(test_id, links) for test_id in failing})
+    different = len({_likeness(test_id, session) for test_id in failing})
     missing = max(0, criteria.count - different) if in_first_phase else 0
     metrics: dict[str, MetricValue] = {"criteria_count": criteria.count, "criteria_open": 0}
     if not missing or different == len(failing):
-        return Traced(metrics=metrics)  # too few tests are checked by the phase's condition
+        return Measured(metrics=metrics)  # too few tests are checked by the phase's condition
     detail = f"{criteria.count} criteria, and {count(different, 'different test')}: a copy of a test shows nothing more"
     finding = Finding(slug=GUARD, tier="hard", detail=detail)
-    return Traced(metrics={**metrics, "criteria_open": missing}, findings=(finding,))
+    return Measured(metrics={**metrics, "criteria_open": missing}, findings=(finding,))
 
 
 def _in_first_phase(
-    criterion: Criterion, tests: Outcomes, judged: Judgement, links: Links, copies: Mapping[str, str]
+    criterion: Criterion, tests: Outcomes, judged: Judgement, session: Document, copies: Mapping[str, str]
 ) -> tuple[CriterionStatus, str]:
     if not tests:
         return "open", "no test is marked with it"
@@ -128,7 +128,7 @@ def _in_first_phase(
         return "met before", ""
     red = [test_id for test_id in tests if test_id in copies]
     # A copy shows the same as its original: only the criteria that the original is marked with, too.
-    if any(criterion.id in links.criteria.get(copies[each], ()) for each in red):
+    if any(criterion.id in session.marked.get(copies[each], ()) for each in red):
         return "failing", ""
     if red:
         return "open", f"its test {red[0]} is a copy of {copies[red[0]]}, which is marked with another"
@@ -167,16 +167,16 @@ def _name(tests: Outcomes) -> str:
     return f"{first} ({tests[first]}){more}"
 
 
-def _likeness(test_id: str, links: Links) -> str:
+def _likeness(test_id: str, session: Document) -> str:
     """Return a key for the checks of a test, with its parameters: another parameter is another test."""
     parameters = test_id[len(bare_id(test_id)) :]
-    return links.likeness.get(test_id, test_id) + parameters
+    return session.likeness.get(test_id, test_id) + parameters
 
 
-def _find_copies(failing: Collection[str], links: Links) -> dict[str, str]:
+def _find_copies(failing: Collection[str], session: Document) -> dict[str, str]:
     """Return each test with its original: the first by name of all copies, which is its own original."""
     originals: dict[str, str] = {}
-    return {test_id: originals.setdefault(_likeness(test_id, links), test_id) for test_id in sorted(failing)}
+    return {test_id: originals.setdefault(_likeness(test_id, session), test_id) for test_id in sorted(failing)}
 
 
 def _open(rows: Iterable[CriterionRow]) -> list[Finding]:
@@ -187,7 +187,7 @@ def _open(rows: Iterable[CriterionRow]) -> list[Finding]:
     ]
 
 
-def _unknown(criteria: Criteria, links: Links, outcomes: Outcomes) -> list[Finding]:
+def _unknown(criteria: Criteria, session: Document) -> list[Finding]:
     known = frozenset(criteria.ids)
     return [
         Finding(
@@ -197,8 +197,8 @@ def _unknown(criteria: Criteria, links: Links, outcomes: Outcomes) -> list[Findi
             file=test_id.partition("::")[0],
             detail=f"is marked with {name}, which is not in {criteria.file}",
         )
-        for test_id, named in sorted(links.criteria.items())
-        if test_id in outcomes
+        for test_id, named in sorted(session.marked.items())
+        if test_id in session.outcomes
         for name in named
         if name not in known
     ]

@@ -24,8 +24,7 @@ from phase_gate.gate.measured import (
 )
 from phase_gate.gate.measuring import PROOF_SLUGS, code_as_tested, proof_measured
 from phase_gate.gate.order import next_phase
-from phase_gate.gate.signals import ABSENT, Reading
-from phase_gate.gate.state import Event, Fact, State
+from phase_gate.gate.state import Case, Event, Fact, State
 from phase_gate.gate.state_extensions import parts_of
 from phase_gate.gate.verdict import (
     PREMATURE,
@@ -38,22 +37,10 @@ from phase_gate.gate.verdict import (
     phase_command,
     with_advice,
 )
-from phase_gate.values import Value, as_dict, replace
+from phase_gate.values import as_dict, replace
 from phase_gate.visible import name_first
 from phase_gate.workflow.metrics import Metrics, MetricValue, show_value
 from phase_gate.workflow.model import Guard, Phase, Workflow
-
-
-class Case(Value):
-    """The input of a verdict: the task with its phase and rules, the answer at Gate 2, time and place."""
-
-    state: State
-    workflow: Workflow
-    phase: Phase
-    at: str
-    root: str = ""
-    reading: Reading = ABSENT
-
 
 # --- again, and without a run
 

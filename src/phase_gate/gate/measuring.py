@@ -38,19 +38,19 @@ def code_as_tested(green_tree: str | None, tree: str) -> dict[str, MetricValue]:
     return {} if green_tree is None else {"code_as_tested": green_tree == tree}
 
 
-def take_measure(run: JudgedRun, workflow: Workflow) -> Measured:
+def take_measure(run: JudgedRun) -> Measured:
     """Return the metrics, findings and notes of a run, including those of other providers."""
-    record, unseen = run.record, _note_unseen(run.state, workflow)
-    proof = proof_measured(run.state, record.sources.tree, run.iteration)
+    record, unseen = run.record, _note_unseen(run.state, run.workflow)
+    proof = proof_measured(run.state, record.tree, run.iteration)
     frozen = [] if run.in_first_phase else _frozen_findings(run, unseen)
     findings = (*_find_findings(run, frozen), *proof.findings, *record.evidence.findings)
     return Measured(
-        metrics={**_count_tests(run), **_measure(run, frozen), **proof.metrics, **record.measured},
+        metrics={**_count_tests(run), **_measure(run, frozen), **proof.metrics, **record.evidence.metrics},
         findings=cap_findings(findings),
-        notes=(*record.notes, *_take_notes(run), *proof.notes, *unseen),
+        notes=(*record.evidence.notes, *_take_notes(run), *proof.notes, *unseen),
         told=record.evidence.told,
         tables=record.evidence.tables,
-        warnings=record.warnings,
+        warnings=record.evidence.warnings,
         missing_extra=record.evidence.missing_extra,
     )
 
@@ -83,8 +83,8 @@ def _count_tests(run: JudgedRun) -> dict[str, MetricValue]:
         "tests_known_failing": len(judged.known_failing),
         "tests_not_run": buckets.count("not-run"),
         "tests_deselected": len(record.session.deselected),
-        "tests_unselected": len(run.audit.unselected),
-        "tests_missing": len(run.audit.missing),
+        "tests_unselected": len(record.unselected),
+        "tests_missing": len(run.missing),
         "tests_uncollectable": buckets.count("uncollectable"),
         "collection_errors": len(record.session.collection_errors),
         "baseline_total": judged.baseline_total,
@@ -97,7 +97,7 @@ def _measure(run: JudgedRun, frozen: list[Finding]) -> dict[str, MetricValue]:
 
     :param frozen: the findings about frozen tests and rules.
     """
-    state, record, tree = run.state, run.record, run.record.sources.tree
+    state, record, tree = run.state, run.record, run.record.tree
     green_tree = {"green": tree, "odd": state.trees.green}.get(run.outcomes.green)
     metrics: dict[str, MetricValue] = {
         "consecutive_green_runs": run.streak,
@@ -165,7 +165,7 @@ def _find_findings(run: JudgedRun, frozen: list[Finding]) -> tuple[Finding, ...]
 
 def _streak_starts_over(run: JudgedRun) -> list[Finding]:
     """Return the changed files that made a green run the first of a new streak."""
-    changed = run.record.sources.changed_since_green if run.is_green and run.streak == 1 else ()
+    changed = run.record.changed_since_green if run.is_green and run.streak == 1 else ()
     detail = "changed since the last green run: the streak starts over"
     return [Finding(slug=STREAK_STARTS_OVER, tier="advisory", file=path, detail=detail) for path in changed]
 
@@ -257,7 +257,7 @@ def _refusals(record: RunRecord, judged: Judgement) -> list[Finding]:
 
 
 def _missing_tests(run: JudgedRun) -> tuple[Finding, ...]:
-    missing = run.audit.missing
+    missing = run.missing
     renamed = find_renamed(missing, run.record.session.outcomes) if missing else frozenset()
     by_chance = "its id is another one in every run: it has a set, a hash or an address in it"
     return (
@@ -335,8 +335,8 @@ def _take_notes(run: JudgedRun) -> tuple[str, ...]:
     if run.moves:
         moved = [f"{old} -> {new}" for old, new in run.moves.items()]
         notes.append(f"{count(len(moved), 'test')} moved: {name_first(sorted(moved))}")
-    if run.audit.passing_by:
-        gone = run.audit.passing_by
+    if run.passing_by:
+        gone = run.passing_by
         notes.append(f"{count(len(gone), 'test')} came after the freeze and went again: {name_first(sorted(gone))}")
     exempt = [record.session.outcomes[test_id] for test_id in judged.exempt - judged.excused]
     skipped = sum(bucket in ("skipped", "skipped-if") for bucket in exempt)

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.judging import Case, evaluate, judged_event
+from phase_gate.gate.judging import evaluate, judged_event
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.order import next_phase
-from phase_gate.gate.state import Event, State
+from phase_gate.gate.state import Case, Event, State
 from phase_gate.gate.verdict import Evaluation, phase_command, start_command
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase, Workflow

@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from phase_gate.gate.failures import Failure
 from phase_gate.gate.freeze import Meaning
-from phase_gate.gate.inventory import Inventory, bare_name, join_id, split_id
+from phase_gate.gate.inventory import Inventory, bare_name, join_id
 from phase_gate.gate.measured import Finding, Measured
 from phase_gate.gate.observations import Parts
 from phase_gate.gate.outcomes import Bucket, Green, Judgement, Kind, Outcomes, References
-from phase_gate.gate.state import Event, OpenRun, State
+from phase_gate.gate.state import Case, Event, OpenRun
+from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import Value, field
 from phase_gate.workflow.metrics import MetricValue
-from phase_gate.workflow.model import Phase
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class Document(Value):
     is_void: bool = False
     #: Criteria that tests name in their marks.
     marked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: A hash of the checks of a test, where that matters: tests with the same hash are copies of each other.
+    likeness: Mapping[str, str] = field(default_factory=dict)
     #: Tests that are marked as already passing, and why; in a phase that requires failing tests.
     guarding: Mapping[str, str] = field(default_factory=dict)
     #: pytest's settings and our own rules, by name.
@@ -106,26 +108,15 @@ class Criteria(Value):
         return tuple(each.id for each in self.listed)
 
 
-class Links(Value):
-    """The links between tests and criteria in a session."""
+class RunRecord(Value):
+    """One session and the state of the project after it: the complete input for evaluating a run."""
 
-    #: Ids of criteria by test.
-    criteria: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    #: A hash of the checks of a test: tests with the same hash are copies of each other.
-    likeness: Mapping[str, str] = field(default_factory=dict)
-
-
-class Traced(Value):
-    metrics: Mapping[str, MetricValue]
-    rows: tuple[CriterionRow, ...] = ()
-    findings: tuple[Finding, ...] = ()
-
-
-class Sources(Value):
-    """The files of the project after the run."""
-
+    run: str
+    root: str
+    session: Document
+    inventory: Inventory
+    #: The id of the project's files after the run, with the ids of their contents.
     tree: str
-    #: The ids of their contents.
     files: Mapping[str, str] = field(default_factory=dict)
     #: Contents of imported files that git does not show: they are part of the tree.
     beside: Mapping[str, str] = field(default_factory=dict)
@@ -135,20 +126,10 @@ class Sources(Value):
     changed_since: tuple[str, ...] | None = None
     #: Files that changed between the previous green runs and this one.
     changed_since_green: tuple[str, ...] = ()
-
-
-class RunRecord(Value):
-    """One session and the state of the project after it: the complete input for evaluating a run."""
-
-    run: str
-    root: str
-    session: Document
-    sources: Sources
-    inventory: Inventory
-    audit: Audit
+    #: Known tests that did not run: still in the sources, and no longer there.
+    unselected: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     criteria: Criteria = field(default_factory=Criteria)
-    #: The tests that cover each criterion.
-    links: Links = field(default_factory=Links)
     #: The meaning of the tests; compared with the freeze, or frozen.
     meaning: Meaning = field(default_factory=Meaning)
     #: In the first phase: tests of the baseline that are no longer in the sources.
@@ -159,38 +140,24 @@ class RunRecord(Value):
     altered_elsewhere: tuple[Finding, ...] = ()
     #: Modules that were missing in RED, and their files now.
     resolved: Mapping[str, str] = field(default_factory=dict)
-    #: Metrics of providers other than the tests.
+    #: The measurements of plugins and providers, with the warnings and notes from the start of the run.
     evidence: Measured = field(default_factory=Measured)
-    #: Warnings and notes from the start of the run.
-    start_warnings: tuple[str, ...] = ()
-    start_notes: tuple[str, ...] = ()
-
-    @property
-    def measured(self) -> Mapping[str, MetricValue]:
-        """Metrics of plugins and providers; a provider takes precedence."""
-        return {**self.session.measured, **self.evidence.metrics}
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return (*self.session.complaints, *self.evidence.warnings, *self.start_warnings)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return (*self.evidence.notes, *self.start_notes)
 
 
-class JudgedRun(Value):
-    """A run that has ended, with classified outcomes: the basis of its metrics."""
+class JudgedRun(Case):
+    """A run that has ended, with classified outcomes and their verdict, before anything is written.
 
-    at: str
+    While it is measured, its state is that before its end; in the first phase, if the run rewinds, that after the
+    rewind. Then it is that after its events.
+    """
+
     run: OpenRun
-    phase: Phase
     record: RunRecord
     past: References
-    #: The task before the run's end; in the first phase, if the run rewinds; and the events of the rewind.
-    state: State
     events: tuple[Event, ...]
-    audit: Audit
+    #: Frozen tests that are gone; in the first phase none. And tests that came after the freeze, and are gone.
+    missing: tuple[str, ...]
+    passing_by: tuple[str, ...]
     #: Tests that were moved since the freeze, or since the cycle began: old bare ids with new ones.
     moves: Mapping[str, str]
     kind: Kind
@@ -202,9 +169,13 @@ class JudgedRun(Value):
     streak: int
     #: None for a run that does not count.
     iteration: int | None
-    traced: Traced
+    #: What is measured of the criteria, and their table.
+    traced: Measured
+    rows: tuple[CriterionRow, ...]
     #: It should have returned to the first phase, but no test of the step fails there: the task stays where it is.
     stays: bool
+    #: None for a void or nested run.
+    evaluation: Evaluation | None = None
 
     @property
     def in_first_phase(self) -> bool:
@@ -214,11 +185,6 @@ class JudgedRun(Value):
     def is_green(self) -> bool:
         return self.green == "green"
 
-    @property
-    def target_files(self) -> tuple[str, ...]:
-        """The files with the targets of this cycle."""
-        return tuple(sorted({split_id(test_id)[0] for test_id in self.outcomes.targets}))
-
 
 # --- known tests that did not run, and why: not selected, or no longer there
 
@@ -226,17 +192,10 @@ class JudgedRun(Value):
 NamesIn = Callable[[str], Collection[str] | None]
 
 
-class Audit(Value, kw_only=False):
-    #: Known, still in the sources, and not run.
-    unselected: tuple[str, ...]
-    #: Known, and no longer in the sources.
-    missing: tuple[str, ...]
-    #: Added after the freeze: they may be removed again.
-    passing_by: tuple[str, ...] = ()
-
-
-def audit_selection(known: Inventory, session: Document, names_in: NamesIn, ran: Inventory) -> Audit:
-    """Classify the known tests that did not run.
+def audit_selection(
+    known: Inventory, session: Document, names_in: NamesIn, ran: Inventory
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the known tests that did not run: those that are still in the sources, and those that are not.
 
     :param ran: the inventory of the outcomes. All tests of a file that is unchanged in it exist.
     """
@@ -266,7 +225,7 @@ def audit_selection(known: Inventory, session: Document, names_in: NamesIn, ran:
                 missing.append(test_id)
             else:
                 unselected.append(test_id)
-    return Audit(tuple(sorted(unselected)), tuple(sorted(missing)))
+    return tuple(sorted(unselected)), tuple(sorted(missing))
 
 
 def _names_with_parameters(path: str, known: Iterable[str], outcomes: Outcomes) -> frozenset[str]:

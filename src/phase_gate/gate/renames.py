@@ -42,9 +42,9 @@ def follow_moves(past: References, record: RunRecord, *, in_first_phase: bool) -
 
 
 def _moves_since(frozen: Frozen, record: RunRecord) -> Moves:
-    moves = find_moves(frozen.inventory, record.inventory, _bare(record.audit.missing))
+    moves = find_moves(frozen.inventory, record.inventory, _bare(record.missing))
     # Other tests may use the code of a file that has lost its own tests, so its changes still count.
-    stay = {*record.sources.files} - {*record.inventory.files} - {*record.meaning.support} if moves else set()
+    stay = {*record.files} - {*record.inventory.files} - {*record.meaning.support} if moves else set()
     return {old: new for old, new in moves.items() if split_id(old)[0] not in stay}
 
 

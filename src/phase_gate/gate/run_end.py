@@ -14,38 +14,27 @@ from phase_gate.gate.breaker import RunSeen, observe_run
 from phase_gate.gate.events import apply, streak_after
 from phase_gate.gate.failures import fingerprint
 from phase_gate.gate.freeze import freeze, frozen_to_json
-from phase_gate.gate.inventory import Inventory, bare_id, merge_inventories
-from phase_gate.gate.judging import Case, conclude, evaluate
+from phase_gate.gate.inventory import Inventory, bare_id, merge_inventories, split_id
+from phase_gate.gate.judging import conclude, evaluate
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Measured, Remembered, Waiver, cap_findings, covered_by
 from phase_gate.gate.measuring import NO_NEW_SKIPS, find_new_skips, find_weakened, take_measure
 from phase_gate.gate.outcomes import Judgement, Kind, References, all_passed, judge_outcomes, odd_buckets
-from phase_gate.gate.record import Audit, JudgedRun, RunRecord, Traced
+from phase_gate.gate.record import JudgedRun, RunRecord
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, OpenRun, State, state_to_json
 from phase_gate.gate.verdict import Evaluation
-from phase_gate.values import Value, replace
+from phase_gate.values import replace
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Workflow
 from phase_gate.workflow.names import run_command
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from phase_gate.gate.criteria import CriterionRow
+
 #: Maximum number of failing tests whose message is stored with a run.
 _MESSAGES_KEPT = 50
-
-
-class RunEnd(Value):
-    """An evaluated run, before anything is written."""
-
-    kind: Kind
-    #: The run's phase, and the task after its events.
-    case: Case
-    events: tuple[Event, ...]
-    #: None for a void or nested run.
-    evaluation: Evaluation | None = None
-    is_green: bool = False
-    #: Consecutive green runs, including this one; and the iteration, None for a run that does not count.
-    streak: int = 0
-    iteration: int | None = None
 
 
 def judge_run(
@@ -59,7 +48,7 @@ def judge_run(
     answer: Callable[[JudgedRun], Reading] = lambda run: ABSENT,
     before: State | None = None,
     remembered: Remembered = NOTHING_REMEMBERED,
-) -> RunEnd:
+) -> JudgedRun:
     """Return the evaluated run.
 
     :param keep: stores a document of a run that counts, and returns its digest; for `sources`, it gets the paths.
@@ -68,27 +57,18 @@ def judge_run(
     :param remembered: references from the start of the run, for a phase that it returns to.
     """
     run = _compare(state, workflow, record, past, at=at, remembered=remembered)
-    reading = ABSENT if run.iteration is None else answer(run)
     is_judged = run.kind not in ("void", "nested")
-    seen = take_measure(run, workflow) if is_judged else Measured()
+    seen = take_measure(run) if is_judged else Measured()
     data = _end_data(run, seen.metrics)
+    reading = ABSENT
     if run.kind == "void" and before is not None:
         data["before"] = state_to_json(before)
     if run.iteration is not None:
+        reading = answer(run)
         data |= _counted_data(run, seen) | _store(run, keep)
     event = Event(kind="run-ended", data=data, at=at)
-    case = Case(
-        state=apply(run.state, event), workflow=workflow, phase=run.phase, at=at, root=record.root, reading=reading
-    )
-    return RunEnd(
-        kind=run.kind,
-        case=case,
-        events=(*run.events, event),
-        evaluation=_judge(run, seen, case) if is_judged else None,
-        is_green=run.is_green,
-        streak=run.streak,
-        iteration=run.iteration,
-    )
+    run = replace(run, state=apply(run.state, event), events=(*run.events, event), reading=reading)
+    return replace(run, evaluation=_judge(run, seen)) if is_judged else run
 
 
 # --- the kind of the run, its classified outcomes, and whether it counts
@@ -106,7 +86,14 @@ def _compare(
     if goes_back and past.frozen is not None:
         # This run itself withdraws the freeze: from now on, RED is about the changes since.
         past = replace(past, withdrawn=past.frozen.inventory)
-    past, moves, audit = _follow_moves(past, record, in_first_phase=in_first_phase)
+    before = past
+    moves: Mapping[str, str] = {}
+    # In most runs, all tests are at their old locations.
+    if record.missing or record.missing_since or past.withdrawn is not None or past.baseline is not None:
+        from phase_gate.gate.renames import follow_moves
+
+        past, moves = follow_moves(past, record, in_first_phase=in_first_phase)
+    missing, passing_by = ((), ()) if in_first_phase else _name_missing(record.missing, before, moves)
     session, waivers = record.session, state.overrides.waivers
     outcomes = judge_outcomes(
         session.outcomes,
@@ -117,7 +104,7 @@ def _compare(
         failures=session.failures,
     )
     outcomes = excuse_skips(outcomes, waivers, at=at)
-    kind, why = _classify(record, run, audit, _moved_on(state, run))
+    kind, why = _classify(record, run, _moved_on(state, run))
     fails = {session.failures.get(test_id) for test_id in outcomes.failing & outcomes.targets}
     stays = goes_back and kind == "complete" and all(each and each.reason == "syntax-error" for each in fails)
     if stays:
@@ -134,73 +121,57 @@ def _compare(
     # Doubtful outcomes are never green, unless a person has waived exactly these findings.
     is_doubtful = any(not covered_by(waivers, each.guard, (each,), at=at) for each in session.doubts)
     green = "not-green" if session.internal_error or is_doubtful else outcomes.green
+    traced, rows = _trace(record, outcomes, waivers, in_first_phase=in_first_phase, at=at)
     return JudgedRun(
-        at=at,
-        run=run,
+        state=state,
+        workflow=workflow,
         phase=phase,
+        at=at,
+        root=record.root,
+        run=run,
         record=record,
         past=past,
-        state=state,
         events=events,
-        audit=audit,
+        missing=missing,
+        passing_by=passing_by,
         moves=moves,
         kind=kind,
         why=why,
         outcomes=outcomes,
         green=green,
-        streak=streak_after(state.streak, run, kind=kind, green=green, tree=record.sources.tree).count,
+        streak=streak_after(state.streak, run, kind=kind, green=green, tree=record.tree).count,
         iteration=state.iteration + 1 if counts else None,
-        traced=_trace(record, outcomes, waivers, in_first_phase=in_first_phase, at=at),
+        traced=traced,
+        rows=rows,
         stays=stays,
     )
 
 
-def _follow_moves(
-    past: References, record: RunRecord, *, in_first_phase: bool
-) -> tuple[References, Mapping[str, str], Audit]:
-    """Return the references with the current names of tests, the moves, and the tests that are really missing."""
-    before = past
-    moves: Mapping[str, str] = {}
-    is_missing = bool(record.audit.missing or record.missing_since)
-    # In most runs, all tests are at their old locations.
-    if is_missing or past.withdrawn is not None or past.baseline is not None:
-        from phase_gate.gate.renames import follow_moves
-
-        past, moves = follow_moves(past, record, in_first_phase=in_first_phase)
-    audit = Audit(record.audit.unselected, ()) if in_first_phase else _name_missing(record.audit, before, moves)
-    return past, moves, audit
-
-
 def _trace(
     record: RunRecord, outcomes: Judgement, waivers: tuple[Waiver, ...], *, in_first_phase: bool, at: str
-) -> Traced:
+) -> tuple[Measured, tuple[CriterionRow, ...]]:
     if not record.criteria.are_given:
-        return Traced(metrics={"criteria_count": record.criteria.count, "criteria_open": 0})
+        return Measured(metrics={"criteria_count": record.criteria.count, "criteria_open": 0}), ()
     from phase_gate.gate.criteria import trace_criteria
 
     return trace_criteria(
-        record.criteria,
-        record.links,
-        outcomes,
-        record.session.outcomes,
-        in_first_phase=in_first_phase,
-        waivers=waivers,
-        at=at,
+        record.criteria, record.session, outcomes, in_first_phase=in_first_phase, waivers=waivers, at=at
     )
 
 
-def _name_missing(audit: Audit, past: References, moves: Mapping[str, str]) -> Audit:
-    """Separate the frozen tests that are gone from those that moved, and from those that were only temporary."""
-    missing = [test_id for test_id in audit.missing if bare_id(test_id) not in moves]
+def _name_missing(
+    missing: Iterable[str], past: References, moves: Mapping[str, str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the frozen tests that are gone and did not move, and the tests that were only temporary."""
+    missing = tuple(test_id for test_id in missing if bare_id(test_id) not in moves)
     if past.frozen is None or not missing:
-        return Audit(audit.unselected, tuple(missing))
+        return missing, ()
     frozen = frozenset(past.frozen.inventory.ids())
-    kept = tuple(test_id for test_id in missing if test_id in frozen)
     # A frozen test that was there temporarily is not gone: it has moved again.
     bodies = {body for file in past.frozen.inventory.files.values() for body in file.bodies.values()}
     others = (test_id for test_id in missing if test_id not in frozen)
     went = (test_id for test_id in others if past.known is None or past.known.body(test_id) not in bodies)
-    return Audit(audit.unselected, kept, tuple(went))
+    return tuple(test_id for test_id in missing if test_id in frozen), tuple(went)
 
 
 def _moved_on(state: State, run: OpenRun) -> str:
@@ -210,7 +181,7 @@ def _moved_on(state: State, run: OpenRun) -> str:
     return f"the task moved on to {state.phase} while it ran"
 
 
-def _classify(record: RunRecord, run: OpenRun, audit: Audit, moved_on: str) -> tuple[Kind, str]:
+def _classify(record: RunRecord, run: OpenRun, moved_on: str) -> tuple[Kind, str]:
     """Return the first kind that matches, and why it is not a complete run."""
     session = record.session
     buckets = odd_buckets(session.outcomes)
@@ -226,11 +197,11 @@ def _classify(record: RunRecord, run: OpenRun, audit: Audit, moved_on: str) -> t
         return "incomplete", interrupted
     if not_run:
         return "incomplete", f"{count(not_run, 'collected test')} did not run"
-    if record.sources.changed:
-        return "incomplete", f"sources changed while it ran: {name_first(record.sources.changed)}"
-    if audit.unselected:
+    if record.changed:
+        return "incomplete", f"sources changed while it ran: {name_first(record.changed)}"
+    if record.unselected:
         by = f" ({'; '.join(session.narrowed_by)})" if session.narrowed_by else ""
-        return "partial", f"{count(len(audit.unselected), 'known test')} did not run{by}"
+        return "partial", f"{count(len(record.unselected), 'known test')} did not run{by}"
     if uncollectable or collected > skipped:
         return "complete", ""
     return "empty", "every test was skipped" if collected else "no test was collected"
@@ -247,14 +218,14 @@ def excuse_skips(outcomes: Judgement, waivers: Iterable[Waiver], *, at: str) -> 
 # --- its verdict
 
 
-def _judge(run: JudgedRun, seen: Measured, case: Case) -> Evaluation:
-    evaluation = evaluate(case, seen, iteration=run.iteration, run=run.run.id, kind=run.kind, why=run.why)
+def _judge(run: JudgedRun, seen: Measured) -> Evaluation:
+    evaluation = evaluate(run, seen, iteration=run.iteration, run=run.run.id, kind=run.kind, why=run.why)
     if run.stays:
-        evaluation = _stay(evaluation, case.state, case.workflow)
+        evaluation = _stay(evaluation, run.state, run.workflow)
     if run.iteration is None:
-        return conclude(evaluation, case)
-    breaker = observe_run(case.state.breaker, _see_run(run, evaluation), run.phase.breaker, at=case.at)
-    return conclude(evaluation, case, breaker)
+        return conclude(evaluation, run)
+    breaker = observe_run(run.state.breaker, _see_run(run, evaluation), run.phase.breaker, at=run.at)
+    return conclude(evaluation, run, breaker)
 
 
 def _stay(evaluation: Evaluation, state: State, workflow: Workflow) -> Evaluation:
@@ -287,7 +258,7 @@ def _see_run(run: JudgedRun, evaluation: Evaluation) -> RunSeen:
     tests = outcomes.failing | outcomes.too_early if phase.tests == "failing" else outcomes.failing
     unmet = {f"guard {guard.name}" for guard in evaluation.gate_1.guards if not guard.passes}
     return RunSeen(
-        tree=record.sources.tree,
+        tree=record.tree,
         began=run.run.tree,
         obstacles=frozenset(tests | unmet),
         passing=len(outcomes.passing) if phase.tests == "passing" else 0,
@@ -301,21 +272,21 @@ def _see_run(run: JudgedRun, evaluation: Evaluation) -> RunSeen:
 
 
 def _end_data(run: JudgedRun, metrics: Mapping[str, MetricValue]) -> dict[str, Any]:
-    session, sources = run.record.session, run.record.sources
+    record, session = run.record, run.record.session
     return {
-        "run": run.record.run,
+        "run": record.run,
         "kind": run.kind,
         "why": run.why,
         "green": run.green,
         "iteration": run.iteration,
         "exit_status": session.exit_status,
-        "tree": sources.tree,
-        "beside": sorted(sources.beside),
+        "tree": record.tree,
+        "beside": sorted(record.beside),
         "tally": dict(session.tally),
         "metrics": dict(metrics),
         "narrowed_by": list(session.narrowed_by),
         "duration_s": round(session.duration_s, 3),
-        "changed": None if sources.changed_since is None else list(sources.changed_since),
+        "changed": None if record.changed_since is None else list(record.changed_since),
     }
 
 
@@ -339,10 +310,10 @@ def _store(run: JudgedRun, keep: Callable[[str, Any], str]) -> dict[str, Any]:
     known = keep("inventory", tests)
     odd = () if all_passed(session.outcomes) else session.outcomes.items()
     documents: dict[str, Any] = {"outcomes": dict(sorted(row for row in odd if row[1] != "passed"))}
-    if run.traced.rows:
+    if run.rows:
         from phase_gate.gate.criteria import table_to_json
 
-        documents["criteria"] = table_to_json(record.criteria, run.traced.rows, phase=run.phase.name)
+        documents["criteria"] = table_to_json(record.criteria, run.rows, phase=run.phase.name)
     if outcomes.failing:
         # Failures for the report on attempts, up to a limit.
         shown = sorted(outcomes.failing)[:_MESSAGES_KEPT]
@@ -354,7 +325,7 @@ def _store(run: JudgedRun, keep: Callable[[str, Any], str]) -> dict[str, Any]:
     if run.in_first_phase:
         documents["targets"] = sorted(outcomes.targets)
         # For `explain`, which shows the changes. Only the test files of this cycle.
-        documents["sources"] = run.target_files
+        documents["sources"] = sorted({split_id(test_id)[0] for test_id in outcomes.targets})
         documents["red"] = _red(run)
     return {
         "inventory": keep("inventory", record.inventory),

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from phase_gate.codec import from_json, to_json
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.measured import Finding, Measured, Waiver
+from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state_extensions import WORK, load_part
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import Value, field, replace
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from phase_gate.workflow.metrics import MetricValue
+    from phase_gate.workflow.model import Phase, Workflow
 
     Json = Mapping[str, Any]
 else:
@@ -305,6 +307,17 @@ class State(Value):
 
 
 NEW_STATE = State()
+
+
+class Case(Value):
+    """The input of a verdict: the task with its phase and rules, the answer at Gate 2, time and place."""
+
+    state: State
+    workflow: Workflow
+    phase: Phase
+    at: str
+    root: str = ""
+    reading: Reading = ABSENT
 
 
 # --- the content of `state.json`: the position of a task, its last run and its verdict, for people

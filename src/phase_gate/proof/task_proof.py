@@ -11,11 +11,11 @@ from phase_gate.codec import from_json, spell_out, to_json
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence import gathering
 from phase_gate.gate.inventory import bare_id, split_id
-from phase_gate.gate.judging import Case, evaluate_again
+from phase_gate.gate.judging import evaluate_again
 from phase_gate.gate.measured import Finding, cap_findings
 from phase_gate.gate.measuring import GUARD, describe_missing_proof, wants_proof
 from phase_gate.gate.signals import Reading
-from phase_gate.gate.state import Event, ProofRecord, State
+from phase_gate.gate.state import Case, Event, ProofRecord, State
 from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import make_proof
 from phase_gate.proof.trial import Trial

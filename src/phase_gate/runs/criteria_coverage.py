@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from phase_gate.config.criteria_files import read_criteria
 from phase_gate.gate.inventory import bare_name, split_id
-from phase_gate.gate.outcomes import Outcomes
-from phase_gate.gate.record import Criteria, Links
+from phase_gate.gate.record import Criteria, Document
 from phase_gate.source.criterion_marks import criteria_in_source, likeness_in_source
 from phase_gate.source.tests import parse_source
+from phase_gate.values import replace
 
 if TYPE_CHECKING:
     from phase_gate.runs.recorder import Recorder
@@ -40,23 +40,20 @@ def choose_criteria(run: Recorder, typed: str | None) -> Criteria:
     return criteria
 
 
-def take_links(
-    criteria: Criteria, marked: Mapping[str, tuple[str, ...]], outcomes: Outcomes, *, root: Path, copies_matter: bool
-) -> Links:
-    """Return the links between tests and criteria.
+def complete_marks(criteria: Criteria, session: Document, *, root: Path, copies_matter: bool) -> Document:
+    """Return the document with the marks of tests whose modules can't be imported, and with the likeness of tests.
 
-    :param marked: ids of criteria by our ids of tests.
     :param copies_matter: whether copies of one test under two names have to be detected.
     """
-    uncollectable = [test_id for test_id, bucket in outcomes.items() if bucket == "uncollectable"]
-    found = dict(marked)
+    marked = dict(session.marked)
     if criteria.listed:
-        found |= read_by_name(uncollectable, root, criteria_in_source)
+        uncollectable = [test_id for test_id, bucket in session.outcomes.items() if bucket == "uncollectable"]
+        marked |= read_by_name(uncollectable, root, criteria_in_source)
     likeness: dict[str, str] = {}
     if copies_matter and criteria.count > 1:
-        suspects = found if criteria.listed else [each for each, bucket in outcomes.items() if bucket != "passed"]
-        likeness = read_by_name(suspects, root, likeness_in_source)
-    return Links(criteria=found, likeness=likeness)
+        failing = [each for each, bucket in session.outcomes.items() if bucket != "passed"]
+        likeness = read_by_name(marked if criteria.listed else failing, root, likeness_in_source)
+    return replace(session, marked=marked, likeness=likeness)
 
 
 def read_by_name(test_ids: Iterable[str], root: Path, read: Callable[[ast.Module], Mapping[str, T]]) -> dict[str, T]:

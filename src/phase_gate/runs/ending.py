@@ -14,7 +14,7 @@ from phase_gate.gate.judging import judgement_events
 from phase_gate.gate.measuring import wants_proof
 from phase_gate.gate.outcomes import KnownIds, Past, References
 from phase_gate.gate.record import JudgedRun, RunRecord
-from phase_gate.gate.run_end import RunEnd, judge_run
+from phase_gate.gate.run_end import judge_run
 from phase_gate.gate.signals import ABSENT, Reading, strictest
 from phase_gate.gate.state import Event, Snapshot, State
 from phase_gate.project import who_am_i
@@ -32,20 +32,19 @@ if TYPE_CHECKING:
     from phase_gate.workflow.model import Phase
 
 
-def write_end(run: Recorder, record: RunRecord, progress: Callable[[str], None]) -> RunEnd:
+def write_end(run: Recorder, record: RunRecord, progress: Callable[[str], None]) -> JudgedRun:
     """Evaluate the run and write its end record. The lock is held for the write only."""
     prover = _Prover(run, record, progress)
     signals, ended = _write_judged(run, record, prover)
     signals.clear(ended)
     if ended.kind not in ("void", "nested"):
-        sources = record.sources
-        last_files.save_last_run(run.store.folder, sources.tree, {**sources.files, **sources.beside})
+        last_files.save_last_run(run.store.folder, record.tree, {**record.files, **record.beside})
     run.close(has_ended=True)
     return ended
 
 
 @again_if_moved
-def _write_judged(run: Recorder, record: RunRecord, prover: _Prover) -> tuple[_GivenSignals, RunEnd]:
+def _write_judged(run: Recorder, record: RunRecord, prover: _Prover) -> tuple[_GivenSignals, JudgedRun]:
     judged_on = run.opened.head
     signals = _GivenSignals(run, run.state)
     ended = _judge(run, run.state, record, signals, prover)
@@ -59,7 +58,7 @@ def _write_judged(run: Recorder, record: RunRecord, prover: _Prover) -> tuple[_G
     return signals, ended
 
 
-def _judge(run: Recorder, state: State, record: RunRecord, signals: _GivenSignals, prover: _Prover) -> RunEnd:
+def _judge(run: Recorder, state: State, record: RunRecord, signals: _GivenSignals, prover: _Prover) -> JudgedRun:
     """Evaluate the run with that state; if its verdict requires a proof, make it and evaluate again."""
     past = load_references(run.store.objects, state, record, root=run.project.root, phase=run.phase)
     judge = partial(judge_run, workflow=run.workflow, record=record, past=past, at=now(), keep=partial(_keep, run))
@@ -72,7 +71,7 @@ def _judge(run: Recorder, state: State, record: RunRecord, signals: _GivenSignal
         return ended
     verdict = judgement_events(
         ended.evaluation,
-        ended.case,
+        ended,
         remember_next=lambda: run.remember_next(state),
         look=partial(_look, run, state),
     )
@@ -107,23 +106,23 @@ class _Prover:
         self._run, self._record, self._progress = run, record, progress
         self._made: dict[str | None, Event | None] = {}
 
-    def prove(self, state: State, ended: RunEnd) -> Event | None:
+    def prove(self, state: State, ended: JudgedRun) -> Event | None:
         """Return the event that records a proof; None if no proof is required."""
-        run, sources, phase = self._run, self._record.sources, ended.case.phase
+        run, record, phase = self._run, self._record, ended.phase
         is_last = run.hello.confirming[1] > 0 and run.further_runs(ended.streak) == 0
         if ended.evaluation is None or ended.iteration is None:
             return None
-        if not wants_proof(state, phase, ended.evaluation, sources.tree, confirmed=is_last):
+        if not wants_proof(state, phase, ended.evaluation, record.tree, confirmed=is_last):
             return None
         freeze = state.freeze.current
         if freeze not in self._made:
             from phase_gate.evidence.gathering import prove
 
             self._made[freeze] = prove(
-                run.task(replace(state, measurement=ended.case.state.measurement)),
+                run.task(replace(state, measurement=ended.state.measurement)),
                 phase,
-                files=sources.files,
-                tree=sources.tree,
+                files=record.files,
+                tree=record.tree,
                 iteration=ended.iteration,
                 at=now(),
                 show=self._progress,
@@ -180,7 +179,7 @@ class _GivenSignals:
         }
         return [Event(kind="signal-refused", data=data)]
 
-    def clear(self, ended: RunEnd) -> None:
+    def clear(self, ended: JudgedRun) -> None:
         """Remove the file once it is in the ledger. A malformed file stays for its author to fix."""
         if self._file is None:
             return
@@ -215,7 +214,7 @@ def load_references(objects: ObjectStore, state: State, record: RunRecord, *, ro
     known = None if state.snapshots.known is None else objects.load_inventory(state.snapshots.known)
     head: Mapping[str, Mapping[str, str]] = {}
     if in_first_phase:
-        head = bodies_at_head(root, record.inventory, record.sources.files)
+        head = bodies_at_head(root, record.inventory, record.files)
     return References(
         baseline=past(state.snapshots.baseline),
         first=past(state.snapshots.first),

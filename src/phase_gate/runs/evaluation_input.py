@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from phase_gate.errors import PhaseGateError
 from phase_gate.gate.inventory import Inventory, merge_inventories
 from phase_gate.gate.measured import BEGINNING, Measured, asked_for, measuring_providers, wanted_names
-from phase_gate.gate.record import Audit, Criteria, Document, Links, RunRecord, Sources, audit_selection
+from phase_gate.gate.record import Criteria, Document, RunRecord, audit_selection
 from phase_gate.gate.state_extensions import parts_of_workflow
 from phase_gate.runs.hello import own_settings
 from phase_gate.runs.meaning import take_meaning
@@ -52,9 +52,11 @@ def make_record(
     inventory = take_inventory(document.outcomes, root=project.root, contents=tree.files, known=known)
     # Frozen tests have to stay, whatever has happened since: they may have moved, and have another name.
     expected = known if known is None or frozen is None else merge_inventories(frozen.inventory, known)
-    audit = Audit((), ()) if expected is None else _audit(run, document, inventory, expected)
-    is_narrow = bool(audit.unselected or document.interrupted)
+    unselected, missing = ((), ()) if expected is None else _audit(run, document, inventory, expected)
+    is_narrow = bool(unselected or document.interrupted)
     tree = run.tree_left = _add_imported(run, tree, () if is_narrow else document.imported)
+    before = run.tree
+    assert before is not None, "the run was begun"
     meaning = take_meaning(
         project,
         run.criteria,
@@ -69,35 +71,51 @@ def make_record(
     record = RunRecord(
         run=run.id,
         root=str(project.root),
-        session=document,
-        sources=_take_sources(run, tree),
+        session=_with_marks(run.criteria, document, root=project.root, in_first_phase=in_first_phase),
         inventory=inventory,
-        audit=audit,
+        tree=tree.digest,
+        files=tree.files,
+        beside=tree.beside,
+        changed=changed_sources(before, tree),
+        changed_since=last_files.changed_before_run(run.store.folder, {**before.files, **before.beside}),
+        changed_since_green=_changed_since_green(run, before),
+        unselected=unselected,
+        missing=missing,
         criteria=run.criteria,
-        links=_take_links(run.criteria, document, root=project.root, in_first_phase=in_first_phase),
         meaning=meaning,
         altered_elsewhere=run.find_altered_elsewhere(inventory, tree, document, is_output),
         resolved={name: document.modules[name] for name in missing_modules(run) if name in document.modules},
-        evidence=_gather(run, state, show, coverage),
-        start_warnings=tuple(run.warnings),
-        start_notes=tuple(run.notes),
+        evidence=_gather(run, document, state, show, coverage),
     )
     return _compare_with_before(run, record, state) if in_first_phase else record
 
 
 def _gather(
-    run: Recorder, state: State, show: Callable[[str], None], coverage: Callable[[], RunCoverage] | None
+    run: Recorder,
+    document: Document,
+    state: State,
+    show: Callable[[str], None],
+    coverage: Callable[[], RunCoverage] | None,
 ) -> Measured:
-    """Measure all evidence other than the tests; in most runs there is none."""
+    """Return all evidence other than the tests, with the warnings and notes of the run; in most runs there is none."""
+    seen = Measured()
     wanted = wanted_names(run.workflow, run.phase) | asked_for(run.phase, run.project.configuration)
-    if not measuring_providers(wanted, run.project.configuration) and not any(parts_of_workflow(run.workflow)):
-        return Measured()
-    from phase_gate.evidence.gathering import gather
+    if measuring_providers(wanted, run.project.configuration) or any(parts_of_workflow(run.workflow)):
+        from phase_gate.evidence.gathering import gather
 
-    return gather(run.task(state), run.workflow, run.phase, show=show, coverage=coverage)
+        seen = gather(run.task(state), run.workflow, run.phase, show=show, coverage=coverage)
+    return replace(
+        seen,
+        # A provider takes precedence over a plugin.
+        metrics={**document.measured, **seen.metrics},
+        warnings=(*document.complaints, *seen.warnings, *run.warnings),
+        notes=(*seen.notes, *run.notes),
+    )
 
 
-def _audit(run: Recorder, document: Document, inventory: Inventory, expected: Inventory) -> Audit:
+def _audit(
+    run: Recorder, document: Document, inventory: Inventory, expected: Inventory
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the expected tests that did not run, and those that are gone."""
     root = run.project.root
 
@@ -120,38 +138,24 @@ def _add_imported(run: Recorder, tree: Tree, imported: Iterable[str]) -> Tree:
     return add_beside(tree, root, {*run.state.beside, *were_there})
 
 
-def _take_sources(run: Recorder, tree: Tree) -> Sources:
-    assert run.tree is not None, "the run was begun"
-    return Sources(
-        tree=tree.digest,
-        files=tree.files,
-        beside=tree.beside,
-        changed=changed_sources(run.tree, tree),
-        changed_since=last_files.changed_before_run(run.store.folder, {**run.tree.files, **run.tree.beside}),
-        changed_since_green=_changed_since_green(run, run.tree),
-    )
-
-
 def _compare_with_before(run: Recorder, record: RunRecord, state: State) -> RunRecord:
     """Return the record of a run in RED with its changes to older tests: removed, or with weaker support."""
     if state.snapshots.baseline is not None:
         before = run.store.objects.load_inventory(state.snapshots.baseline.inventory)
-        record = replace(record, missing_since=_audit(run, record.session, record.inventory, before).missing)
+        record = replace(record, missing_since=_audit(run, record.session, record.inventory, before)[1])
     if not state.freeze.before and BEGINNING not in state.memory.cycle:
         return record
     from phase_gate.runs.older import find_weakened
 
-    return replace(
-        record, weakened=find_weakened(run.task(state), record.sources.files, record.inventory, record.meaning)
-    )
+    return replace(record, weakened=find_weakened(run.task(state), record.files, record.inventory, record.meaning))
 
 
-def _take_links(criteria: Criteria, facts: Document, *, root: Path, in_first_phase: bool) -> Links:
+def _with_marks(criteria: Criteria, document: Document, *, root: Path, in_first_phase: bool) -> Document:
     if not criteria.are_given:
-        return Links()
-    from phase_gate.runs.criteria_coverage import take_links
+        return document
+    from phase_gate.runs.criteria_coverage import complete_marks
 
-    return take_links(criteria, facts.marked, facts.outcomes, root=root, copies_matter=in_first_phase)
+    return complete_marks(criteria, document, root=root, copies_matter=in_first_phase)
 
 
 def missing_modules(run: Recorder) -> list[str]:

@@ -17,8 +17,7 @@ from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Finding
 from phase_gate.gate.measuring import GUARD, OFF
 from phase_gate.gate.order import Entry, decide_entry, entry_events
-from phase_gate.gate.record import Criteria, Document
-from phase_gate.gate.run_end import RunEnd
+from phase_gate.gate.record import Criteria, Document, JudgedRun
 from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
 from phase_gate.runs.ending import write_end
@@ -338,7 +337,7 @@ class Recorder:
         show: Callable[[str], None] = lambda text: None,
         progress: Callable[[str], None] = lambda text: None,
         coverage: Callable[[], RunCoverage] | None = None,
-    ) -> RunEnd:
+    ) -> JudgedRun:
         """Evaluate the run with the document of its session, and write its end record.
 
         :param is_output: whether the run itself has written a file.

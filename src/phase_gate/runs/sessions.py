@@ -12,8 +12,7 @@ from phase_gate import exit_codes
 from phase_gate.errors import PhaseGateError, StateError, as_fault
 from phase_gate.gate.observations import Wanted
 from phase_gate.gate.order import named_phase
-from phase_gate.gate.record import Document
-from phase_gate.gate.run_end import RunEnd
+from phase_gate.gate.record import Document, JudgedRun
 from phase_gate.gate.verdict import Evaluation, ask_gate_1_only
 from phase_gate.project import Project
 from phase_gate.report.panel import WIDTH, Line, render_panel, render_problem
@@ -127,7 +126,7 @@ class TestRun(RecordedSession):
         self.project, self._hello = project, hello
         self.run = run = Recorder.find(project, hello)
         self._meaning = hello.exit_meaning or project.configuration.run.exit
-        self._ended: RunEnd | None = None
+        self._ended: JudgedRun | None = None
         self._complaints: list[str] = []
         self._is_stored = True
         self._began = 0.0

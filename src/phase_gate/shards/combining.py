@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phase_gate.errors import ShardError
-from phase_gate.gate.run_end import RunEnd
+from phase_gate.gate.record import JudgedRun
 from phase_gate.project import Project
 from phase_gate.runs.hello import Hello
 from phase_gate.runs.recorder import Recorder
@@ -21,7 +21,7 @@ from phase_gate.workflow.model_json import workflow_from_json
 
 def combine_run(
     project: Project, store: TaskStore, shards: Sequence[Shard], *, exit_signal: str | None, reports: tuple[str, ...]
-) -> RunEnd:
+) -> JudgedRun:
     """Record the run that these shards are. Raises ShardError, before anything is written, if they are none.
 
     :param reports: files from the root, and folders with a slash, that are no part of what was tested.

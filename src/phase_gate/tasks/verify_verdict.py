@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from phase_gate.errors import NotAllowedError
-from phase_gate.gate.judging import Case, evaluate_without_run
+from phase_gate.gate.judging import evaluate_without_run
 from phase_gate.gate.measured import Finding, Measured, cap_findings, covered_by
-from phase_gate.gate.state import State
+from phase_gate.gate.state import Case, State
 from phase_gate.gate.verdict import Evaluation, Verdict, with_advice
 from phase_gate.tasks.changes import TaskChanges
 from phase_gate.tasks.rules import escalate, retries_left
