@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.claims.calibration import calibrate
+from phase_gate.claims.confidence import calibrate
 from phase_gate.gate.state import Event
 
 

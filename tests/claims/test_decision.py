@@ -8,8 +8,8 @@ import pytest
 
 from phase_gate.claims.agent_output import read_claim_text, sentences
 from phase_gate.claims.blocks import read_blocks
-from phase_gate.claims.confidence import Indicator, Known, Measures
-from phase_gate.claims.decision import ClaimContext, Decision, Outcome, Threshold, decide
+from phase_gate.claims.confidence import ClaimContext, Indicator, Known
+from phase_gate.claims.decision import Decision, Outcome, Threshold, decide
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.state import Claims
 from phase_gate.values import replace
@@ -21,8 +21,9 @@ AT = "2026-01-01T12:00:00Z"
 GOOD = f"All tasks are completed.\n\n{EXIT}"
 TESTS = Indicator(name="tests pass", kind="evidence", present=True)
 YES, NO, UNKNOWN = Known(True), Known(False), Known()
-MEASURED = Measures(files_changed=2, files=YES, task_file=YES, tests=YES)
-CONTEXT = ClaimContext(evidence=(TESTS,), measures=MEASURED, phase="GREEN", iteration=2, at=AT)
+MEASURED: dict[str, Any] = {"files_changed": 2, "files": YES, "task_file": YES, "tests": YES}
+CONTEXT = ClaimContext(evidence=(TESTS,), **MEASURED, phase="GREEN", iteration=2, at=AT)
+UNMEASURED: dict[str, Any] = {"files_changed": None, "files": UNKNOWN, "task_file": UNKNOWN, "tests": UNKNOWN}
 OPEN = Breaker(status="open", opened_at=AT, reason="the same error 5 times")
 
 
@@ -71,7 +72,7 @@ def test_the_chain_with_a_good_claim(changes: dict[str, Any], outcome: Outcome, 
     ("low", "outcome"), [(0, Outcome.CONTINUE), (1, Outcome.CONTINUE), (2, Outcome.ASK), (7, Outcome.ASK)]
 )
 def test_many_low_ones_before_going_on(low: int, outcome: Outcome) -> None:
-    decision = judge("All tasks are completed.", replace(CONTEXT, counted=Claims(low=low), measures=Measures()))
+    decision = judge("All tasks are completed.", replace(CONTEXT, counted=Claims(low=low), **UNMEASURED))
     assert (decision.decision, decision.claims_low) == (outcome, low + 1)
 
 
@@ -84,7 +85,7 @@ def test_many_low_ones_before_going_on(low: int, outcome: Outcome) -> None:
     ],
 )
 def test_an_iteration_counts_once(counted: Claims, expected: int) -> None:
-    decision = judge("All tasks are completed.", replace(CONTEXT, counted=counted, measures=Measures()))
+    decision = judge("All tasks are completed.", replace(CONTEXT, counted=counted, **UNMEASURED))
     assert decision.claims_low == expected
 
 
@@ -130,7 +131,7 @@ def test_an_honest_not_done_is_no_blocked_claim() -> None:
         pytest.param(f"It is done.\n\n{DOYAKEN}", CONTEXT, 100, [30, 20, 15, 20, 10, 5], id="everything"),
         pytest.param("It is done.", CONTEXT, 50, [0, 0, 15, 20, 10, 5], id="no-block"),
         pytest.param(DOYAKEN.replace("true", "false"), CONTEXT, 70, [30, 0, 15, 20, 0, 5], id="not-complete"),
-        pytest.param(DOYAKEN, replace(CONTEXT, measures=Measures()), 50, [30, 20, 0, 0, 0, 0], id="nothing-known"),
+        pytest.param(DOYAKEN, replace(CONTEXT, **UNMEASURED), 50, [30, 20, 0, 0, 0, 0], id="nothing-known"),
         pytest.param("DOYAKEN_STATUS:\n  PHASE_COMPLETE: maybe\n", CONTEXT, 40, [0, 0, 15, 20, 0, 5], id="malformed"),
     ],
 )
@@ -151,7 +152,7 @@ def test_the_score(text: str, context: ClaimContext, score: int, points: list[in
     ],
 )
 def test_what_cant_be_measured_lowers_what_is_needed(changes: dict[str, Any], threshold: int, needed: int) -> None:
-    context = replace(CONTEXT, measures=replace(MEASURED, **changes))
+    context = replace(CONTEXT, **changes)
     assert judge(GOOD, context, rules=ConfidenceRules(threshold=threshold)).confidence_needed == needed
 
 
@@ -177,7 +178,7 @@ def test_untested_code_beats_any_score_and_any_setting() -> None:
 
 
 def test_the_circuit_before_a_person() -> None:
-    context = replace(CONTEXT, counted=Claims(low=5), measures=Measures(), limits=Limits(exit_blocked=1))
+    context = replace(CONTEXT, counted=Claims(low=5), **UNMEASURED, limits=Limits(exit_blocked=1))
     decision = judge("All tasks are completed.", context)
     assert decision.decision is Outcome.HALTED
     assert decision.reason.startswith("the circuit opens: 1 claim in a row that the exit gate blocked")

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.drive.step import Session
+from phase_gate.drive.loop import Session
 from phase_gate.drive.view import Working
 from phase_gate.evidence.process.run import Ended
 from phase_gate.workflow.model import Phase

@@ -118,7 +118,7 @@ class Team:
             self._later += timedelta(seconds=30)
 
         self._patch.setattr("phase_gate.storage.store.now", later)
-        self._patch.setattr("phase_gate.drive.step.pause", pause)
+        self._patch.setattr("phase_gate.drive.loop.pause", pause)
 
     # --- looking
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from phase_gate.drive.turn import read_said
+from phase_gate.drive.clients import read_said
 from phase_gate.drive.view import Happening, Tail, Working, render_lines, render_status
 from tests.drive.conftest import RIGHT, Terminal, Track
 

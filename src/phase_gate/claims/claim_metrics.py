@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from phase_gate.claims.confidence import Indicator, Known, Measures, plan_is_ticked
-from phase_gate.claims.decision import ClaimContext
+from phase_gate.claims.confidence import ClaimContext, Indicator, Known, plan_is_ticked
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.gathering import context_of, gather_evidence
 from phase_gate.evidence.git import changes_since_commit
@@ -46,7 +45,10 @@ def measure_claim(task: Task, *, claim_file: Path | None = None, show: Callable[
         failure=_measured_failure(state, phase, tests),
         untested=f"{tests.reason}: {_JUDGE[phase.tests == 'none']}" if tests.met is None else "",
         evidence=_evidence(task, tests, moved, show),
-        measures=Measures(files_changed=changed, files=files, task_file=moved, tests=tests),
+        files_changed=changed,
+        files=files,
+        task_file=moved,
+        tests=tests,
         metrics={} if state.measurement is None else state.measurement.measured.metrics,
         phase=phase.name,
         iteration=state.iteration,

@@ -9,13 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import pairwise
 from math import ceil
 from typing import Literal
 
 from phase_gate.claims.blocks import BlockKind, StatusBlocks
-from phase_gate.values import Value
+from phase_gate.gate.breaker import Breaker
+from phase_gate.gate.state import Claims, Event
+from phase_gate.values import Value, field
 from phase_gate.visible import cut
 from phase_gate.workflow.metrics import Metrics, MetricValue
+from phase_gate.workflow.model import Limits
 from phase_gate.workflow.phrases import compile_phrase
 from phase_gate.workflow.settings import ConfidenceRules
 
@@ -27,14 +31,45 @@ class Known(Value, kw_only=False):
     reason: str = ""
 
 
-class Measures(Value):
-    """Measurements to compare a claim with."""
+class Indicator(Value):
+    """One sign of completion, whether it is present, and how that is known."""
 
+    name: str
+    kind: Literal["pattern", "evidence", "signal"]
+    #: None if unknown, which does not count as present.
+    present: bool | None
+    detail: str = ""
+
+
+class ClaimContext(Value):
+    """Everything that a claim is compared with."""
+
+    #: A message if the user interrupted the last run, which takes precedence.
+    interrupted: str = ""
+    breaker: Breaker = field(default_factory=Breaker)
+    limits: Limits = field(default_factory=Limits)
+    #: A measured failure that contradicts the claim.
+    failure: str = ""
+    #: Why no run is about the current files; empty if one is.
+    untested: str = ""
+    #: The enabled indicators from measurements.
+    evidence: tuple[Indicator, ...] = ()
     #: Files changed since the cycle began, according to git; None if unknown.
     files_changed: int | None = None
     files: Known = Known()
     task_file: Known = Known()
     tests: Known = Known()
+    #: The metrics of the last complete run; empty if there is none.
+    metrics: Metrics = field(default_factory=dict)
+    phase: str = ""
+    iteration: int = 0
+    #: The digest of the files that the claim is about.
+    tree: str = ""
+    #: The counters so far. Each one increases at most once per iteration.
+    counted: Claims = Claims()
+    #: The claim metrics that Gate 1 of the phase uses; empty for none.
+    asked: frozenset[str] = frozenset()
+    at: str = ""
 
 
 class Part(Value):
@@ -53,7 +88,7 @@ _BLOCK, _COMPLETE = 30, 20
 _KEYWORDS = "keywords"
 
 
-def score_confidence(said: StatusBlocks, prose: str, measures: Measures, rules: ConfidenceRules) -> tuple[Part, ...]:
+def score_confidence(said: StatusBlocks, prose: str, context: ClaimContext, rules: ConfidenceRules) -> tuple[Part, ...]:
     """Return the items of the score: 30 block, 20 complete, 15 files, 20 task file, 10 keywords, 5 tests."""
     filled = ", ".join(block.kind for block in said.blocks if not block.problems)
     answer = {True: "it reports done", False: "it reports not done", None: "no block reports done"}[said.explicit]
@@ -62,10 +97,10 @@ def score_confidence(said: StatusBlocks, prose: str, measures: Measures, rules: 
     rows = (
         ("status block", _BLOCK, Known(bool(filled), filled or "no valid block: prose alone is weak evidence")),
         ("reports complete", _COMPLETE, Known(said.explicit is True, answer)),
-        ("files changed", 15, measures.files),
-        ("task file moved", 20, measures.task_file),
+        ("files changed", 15, context.files),
+        ("task file moved", 20, context.task_file),
         (_KEYWORDS, 10, Known(word is not None, words)),
-        ("tests pass", 5, measures.tests),
+        ("tests pass", 5, context.tests),
     )
     return tuple(
         Part(name=name, worth=worth, points=worth if known.met else 0, met=known.met, reason=known.reason)
@@ -120,16 +155,6 @@ _TAKEN_BACK = re.compile(
     r"after|unless|until|as soon as|yet|soon|later|tomorrow|false|minus|pending)\b|n['’]t\b",
     re.IGNORECASE,
 )
-
-
-class Indicator(Value):
-    """One sign of completion, whether it is present, and how that is known."""
-
-    name: str
-    kind: Literal["pattern", "evidence", "signal"]
-    #: None if unknown, which does not count as present.
-    present: bool | None
-    detail: str = ""
 
 
 #: Only this many characters at the end of the prose are searched: more than a summary has, but a log is cut.
@@ -199,15 +224,15 @@ def plan_is_ticked(text: str) -> Known:
 # --- differences between claimed and measured numbers, which are reported but don't affect the decision
 
 
-def compare(said: StatusBlocks, metrics: Metrics, measures: Measures) -> list[str]:
+def compare(said: StatusBlocks, context: ClaimContext) -> list[str]:
     """Return a line for each claimed value that differs from the measured one."""
     numbers: list[tuple[BlockKind, str, MetricValue]] = [
         *(
-            ("PRP_PHASE_STATUS", name.upper(), metrics.get(name))
+            ("PRP_PHASE_STATUS", name.upper(), context.metrics.get(name))
             for name in ("tests_total", "tests_passing", "tests_failing")
         ),
-        ("RALPH_STATUS", "FILES_MODIFIED", measures.files_changed),
-        ("DOYAKEN_STATUS", "FILES_MODIFIED", measures.files_changed),
+        ("RALPH_STATUS", "FILES_MODIFIED", context.files_changed),
+        ("DOYAKEN_STATUS", "FILES_MODIFIED", context.files_changed),
     ]
     answers: tuple[tuple[BlockKind, str, str], ...] = (
         ("RALPH_STATUS", "TESTS_STATUS", "PASSING"),
@@ -219,11 +244,11 @@ def compare(said: StatusBlocks, metrics: Metrics, measures: Measures) -> list[st
         claimed = said.value(kind, key)
         if claimed not in ("", "null") and measured is not None and int(claimed) != measured:
             rows.append(f"{key}: {int(claimed)} was claimed, {measured} was measured")
-    rows += _compare_detail(said.value("PRP_PHASE_STATUS", "GATE_1_DETAIL"), metrics)
+    rows += _compare_detail(said.value("PRP_PHASE_STATUS", "GATE_1_DETAIL"), context.metrics)
     for kind, key, good in answers:
-        if said.value(kind, key) == good and measures.tests.met is not True:
-            word = "is not known" if measures.tests.met is None else "is not so"
-            rows.append(f"{key}: {good} was claimed, and it {word}: {measures.tests.reason}")
+        if said.value(kind, key) == good and context.tests.met is not True:
+            word = "is not known" if context.tests.met is None else "is not so"
+            rows.append(f"{key}: {good} was claimed, and it {word}: {context.tests.reason}")
     return rows
 
 
@@ -242,3 +267,61 @@ def _compare_detail(detail: str, metrics: Metrics) -> Iterator[str]:
             measured = metrics.get(each)
             if type(measured) is int and measured != value:
                 yield f"GATE_1_DETAIL: {each}: {value} was claimed, {measured} was measured"
+
+
+# --- how many claims turned out to be true, by their score
+
+
+#: The boundaries between the rows of the table: the default limits, and two in between.
+_BOUNDS = (0, 30, 50, 70, 85, 101)
+
+
+class Row(Value):
+    """Claims with a score from `low` up to, but not including, `high`."""
+
+    low: int
+    high: int
+    claims: int
+    true: int
+    #: The share of true claims; None if there are no claims.
+    share: float | None
+
+
+class Calibration(Value):
+    rows: tuple[Row, ...]
+    #: Claims that no run came after.
+    open: int
+
+
+def calibrate(events: Iterable[Event]) -> Calibration:
+    """Return the number of true claims by score.
+
+    A claim of "done" was true if all complete runs after it were green until the phase exited, or until the next claim.
+    """
+    judged: list[tuple[int, bool | None]] = []
+    is_judged = True
+    for event in events:
+        if event.kind == "claimed":
+            claim = event.data["claim"]
+            is_judged = claim["explicit"] is not True
+            if not is_judged:
+                judged.append((claim["confidence"], None))
+        elif not is_judged and (truth := _shows(event)) is not None:
+            judged[-1] = (judged[-1][0], truth)
+            is_judged = not truth or event.kind == "phase-exited"  # after a green run, another one may show it
+    rows = []
+    for low, high in pairwise(_BOUNDS):
+        inside = [truth for score, truth in judged if low <= score < high and truth is not None]
+        share = sum(inside) / len(inside) if inside else None
+        rows.append(Row(low=low, high=high, claims=len(inside), true=sum(inside), share=share))
+    return Calibration(rows=tuple(rows), open=sum(truth is None for _, truth in judged))
+
+
+def _shows(event: Event) -> bool | None:
+    """Return what an event shows about the claim before it: that it was true, or false; None: nothing."""
+    data = event.data
+    if event.kind == "run-ended" and data.get("iteration") is not None:
+        return bool(data["green"] != "not-green")
+    if event.kind == "rewound" or (event.kind == "phase-entered" and data.get("how") == "rewind"):
+        return False
+    return not data.get("forced", False) if event.kind == "phase-exited" else None

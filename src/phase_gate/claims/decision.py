@@ -14,8 +14,8 @@ from phase_gate import exit_codes
 from phase_gate.claims.blocks import Block, StatusBlocks
 from phase_gate.claims.confidence import (
     DEFAULT_PATTERNS,
+    ClaimContext,
     Indicator,
-    Measures,
     Part,
     compare,
     count_present,
@@ -25,13 +25,9 @@ from phase_gate.claims.confidence import (
     needed,
     score_confidence,
 )
-from phase_gate.codec import spell_out
 from phase_gate.gate.breaker import Breaker, at_time, observe_blocked_claim, observe_passed_claim
-from phase_gate.gate.state import Claims, Event, State
-from phase_gate.values import Value, field, replace
+from phase_gate.values import Value, replace
 from phase_gate.visible import count, name_first
-from phase_gate.workflow.metrics import Metrics
-from phase_gate.workflow.model import Limits
 from phase_gate.workflow.settings import ConfidenceRules, ExitGate
 
 
@@ -69,33 +65,6 @@ def own_threshold(gate: ExitGate, kind: str | None = None) -> Threshold:
         return Threshold(value=gate.thresholds[kind], source=f"kind {kind}")
     is_usual = gate.indicator_threshold == ExitGate().indicator_threshold
     return Threshold(value=gate.indicator_threshold, source="default" if is_usual else "phase-gate.yaml")
-
-
-class ClaimContext(Value):
-    """Everything that a claim is compared with."""
-
-    #: A message if the user interrupted the last run, which takes precedence.
-    interrupted: str = ""
-    breaker: Breaker = field(default_factory=Breaker)
-    limits: Limits = field(default_factory=Limits)
-    #: A measured failure that contradicts the claim.
-    failure: str = ""
-    #: Why no run is about the current files; empty if one is.
-    untested: str = ""
-    #: The enabled indicators from measurements.
-    evidence: tuple[Indicator, ...] = ()
-    measures: Measures = field(default_factory=Measures)
-    #: The metrics of the last complete run; empty if there is none.
-    metrics: Metrics = field(default_factory=dict)
-    phase: str = ""
-    iteration: int = 0
-    #: The digest of the files that the claim is about.
-    tree: str = ""
-    #: The counters so far. Each one increases at most once per iteration.
-    counted: Claims = Claims()
-    #: The claim metrics that Gate 1 of the phase uses; empty for none.
-    asked: frozenset[str] = frozenset()
-    at: str = ""
 
 
 class Override(Value):
@@ -213,7 +182,7 @@ def _weigh(
     done_in_a_row = _count_done(said, context, vetoes)
     indicators = (*words, *context.evidence, *_repeated(done_in_a_row))
     found = count_present(indicators)
-    parts = score_confidence(said, prose, context.measures, rules)
+    parts = score_confidence(said, prose, context, rules)
     score = sum(part.points for part in parts)
     # Prose alone is also a claim, unless a block reports not done. After three weak claims, a person is asked.
     is_claim = said.claims_done or (said.explicit is None and (count_present(words) > 0 or has_keyword(parts)))
@@ -250,7 +219,7 @@ def _weigh(
         leniency=tuple(leniency),
         confidence_parts=parts,
         vetoes=vetoes,
-        contradictions=tuple(compare(said, context.metrics, context.measures)),
+        contradictions=tuple(compare(said, context)),
         warnings=tuple(warnings),
         problems=said.problems,
         notes=said.uncounted,
@@ -356,30 +325,3 @@ def _refuse(said: StatusBlocks, decision: Decision) -> str:
     most = measurable(decision.confidence_parts)
     of = "" if most == 100 else f" of the {most} points that can be measured"
     return f"confidence {decision.confidence}{of}, below the {decision.confidence_needed} needed"
-
-
-def claim_event(
-    decision: Decision,
-    breaker: Breaker,
-    state: State,
-    *,
-    kind: str | None,
-    by: str,
-    tree: str,
-    reports: tuple[str, ...],
-) -> Event:
-    """Return the event for a claim: the decision with all its details, and the run and files that it is about.
-
-    :param reports: the file with the claim, relative to the root.
-    """
-    measured = state.measurement
-    claim = {
-        **spell_out(decision),
-        "phase": state.phase,
-        "iteration": state.iteration,
-        "run": None if measured is None else measured.run,
-        "kind": kind,
-        "by": by,
-    }
-    data = {"claim": claim, "breaker": spell_out(breaker), "tree": tree, "reports": list(reports)}
-    return Event(kind="claimed", data=data)

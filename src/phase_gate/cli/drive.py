@@ -12,9 +12,8 @@ from phase_gate.cli._streams import read_given
 from phase_gate.cli._verify_steps import open_board
 from phase_gate.drive.clients import find_roles, find_team
 from phase_gate.drive.drive_state import find_drive
-from phase_gate.drive.loop import drive
+from phase_gate.drive.loop import Session, Watchers, drive
 from phase_gate.drive.phases import PhaseSource
-from phase_gate.drive.step import Session, Watchers
 from phase_gate.drive.tasks import TaskSource
 from phase_gate.errors import NotAllowedError, TaskNameError, UsageError
 from phase_gate.task import Task

@@ -38,7 +38,7 @@ def history(call: Call) -> Done:
 
 
 def _calibration(lines: Iterable[Line]) -> Done:
-    from phase_gate.claims.calibration import calibrate
+    from phase_gate.claims.confidence import calibrate
     from phase_gate.codec import spell_out
 
     found = calibrate(line.event for line in lines)

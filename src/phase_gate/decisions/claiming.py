@@ -8,14 +8,17 @@ from pathlib import Path
 from phase_gate.claims.agent_output import read_claim_text, sentences
 from phase_gate.claims.blocks import StatusBlocks, read_blocks
 from phase_gate.claims.claim_metrics import measure_claim
-from phase_gate.claims.decision import ClaimContext, Decision, Threshold, claim_event, decide, own_threshold
+from phase_gate.claims.confidence import ClaimContext
+from phase_gate.claims.decision import Decision, Threshold, decide, own_threshold
+from phase_gate.codec import spell_out
 from phase_gate.decisions.fresh_evidence import case_of
 from phase_gate.decisions.signalling import give_signal
 from phase_gate.errors import NotAllowedError
+from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.judging import evaluate_again, judgement_events
 from phase_gate.gate.overrides import Person, refuse_excuse
 from phase_gate.gate.signals import Signal
-from phase_gate.gate.state import State
+from phase_gate.gate.state import Event, State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.storage.store import Transaction
 from phase_gate.stores.shared import again_if_moved
@@ -109,19 +112,22 @@ def _decide(task: Task, claim: Claim, looked: ClaimContext) -> tuple[Decision, E
         decision, breaker = decide(
             claim.said, claim.prose, context, configuration.exit_gate, configuration.confidence, claim.threshold
         )
-        change.record(
-            claim_event(
-                decision,
-                breaker,
-                change.state,
-                kind=claim.kind,
-                by=claim.by,
-                tree=looked.tree,
-                reports=claim.handed,
-            )
-        )
+        change.record(_claim_event(decision, breaker, change.state, claim, tree=looked.tree))
         gate_1 = _judge_again(task, looked, change)
     return decision, gate_1, task.after(change)
+
+
+def _claim_event(decision: Decision, breaker: Breaker, state: State, claim: Claim, *, tree: str) -> Event:
+    """Return the event for a claim: the decision with all its details, and the run and files that it is about."""
+    about = {
+        "phase": state.phase,
+        "iteration": state.iteration,
+        "run": None if state.measurement is None else state.measurement.run,
+        "kind": claim.kind,
+        "by": claim.by,
+    }
+    data = {"claim": {**spell_out(decision), **about}, "breaker": spell_out(breaker), "tree": tree}
+    return Event(kind="claimed", data={**data, "reports": list(claim.handed)})
 
 
 def _judge_again(task: Task, looked: ClaimContext, change: Transaction) -> Evaluation | None:

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from phase_gate.drive.step import Session
+from phase_gate.drive.loop import Session
 from phase_gate.report.panel import render_panel
 from phase_gate.report.prompt import render_prompt
 from phase_gate.task import Task

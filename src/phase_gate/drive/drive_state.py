@@ -97,20 +97,6 @@ class DriveState(Value):
     outcome: str = ""
     reason: str = ""
 
-    @property
-    def is_resumable(self) -> bool:
-        return self.outcome != Outcome.DONE
-
-    def after(self, ended: Iteration) -> DriveState:
-        """Return the drive after another iteration."""
-        return replace(
-            self,
-            open=None,
-            counted=self.counted - (not ended.counts),
-            seconds=round(self.seconds + ended.seconds, 3),
-            idle=ended.idle,
-        )
-
 
 def find_drive(state: State) -> DriveState | None:
     """Return a task's last drive; None if it was never driven."""
@@ -141,7 +127,9 @@ class DrivePart(Part):
             row = from_json(Iteration, {**data["iteration"], "at": event.at})
             return replace(value, number=row.number, counted=value.counted + 1, open=row)
         if event.kind == "iteration-ended":
-            return value.after(from_json(Iteration, data["iteration"]))
+            row = from_json(Iteration, data["iteration"])
+            counted, seconds = value.counted - (not row.counts), round(value.seconds + row.seconds, 3)
+            return replace(value, open=None, counted=counted, seconds=seconds, idle=row.idle)
         if event.kind == "drive-ended":
             return replace(value, open=None, outcome=data["outcome"], reason=data["reason"])
         return value

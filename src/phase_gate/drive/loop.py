@@ -1,32 +1,321 @@
 """The main loop: let agents work, step by step, until the work is done, a person is needed, or the budget is spent.
 
-A drive works on a source of steps: the phases of a cycle or of a pipeline, or a list of verify tasks.
+A drive works on a source of steps: the phases of a cycle or of a pipeline, or a list of verify tasks. A step is an
+agent's turn. Its output decides nothing, and its answer is a file with a name made for this turn only. Events that were
+recorded during the turn are reported, because the drive did not record them.
 """
 
 from __future__ import annotations
 
+import os
+import secrets
+import sys
+import time
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Protocol
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, cast
 
-from phase_gate.drive.clients import choose_environment
+from phase_gate.agents.endings import Ending, classify
+from phase_gate.drive.clients import Client, choose_environment, mark_of, with_mark
 from phase_gate.drive.drive_state import Decision, Outcome
-from phase_gate.drive.prompt_user import call_person
-from phase_gate.drive.step import Played, Session, Step, play
-from phase_gate.evidence.process.tree import hide_environment
-from phase_gate.project import Project
+from phase_gate.drive.view import Happening, Tail, Working, render_status
+from phase_gate.evidence.process.output import blot, find_secrets
+from phase_gate.evidence.process.run import Ended, How, run_process
+from phase_gate.evidence.process.tree import PatientInterrupts, end_marked, hide_environment
+from phase_gate.project import STATE_FOLDER, Project
+from phase_gate.storage import store
+from phase_gate.storage.files import REAL, make_folder, remove_file, write_atomically
+from phase_gate.storage.paths import DEFAULT_TASK
+from phase_gate.storage.store import DRIVER, TaskStore
+from phase_gate.task import Task
+from phase_gate.tasks.handins import MAX_SIZE
+from phase_gate.tasks.rules import seconds_between
+from phase_gate.values import Value, field, replace
+from phase_gate.workflow.model import Phase
+from phase_gate.workflow.names import ANSWER_VARIABLE
+from phase_gate.workflow.settings import DriveSettings
 
-#: Outcomes for which the project's command calls a person.
-_CALLS_PERSON = frozenset({Outcome.PERSON, Outcome.HALTED, Outcome.STUCK})
+OWNER = DRIVER
+
+#: Bytes kept of a transcript: its beginning, and its end with the agent's summary. Then bytes of test output.
+_KEPT, _KEPT_OF_TESTS = 1 << 20, 256 * 1024
+#: Seconds: after this wait, it is worth asking a busy client again.
+_LONGEST_WAIT = 600.0
+_PAUSE = 0.1
+
+
+class Watchers(Value):
+    """Callbacks that display a drive and ask the user."""
+
+    tell: Callable[[Happening], None]
+    #: Called with the status line, several times a second.
+    progress: Callable[[str], None] = lambda status: None
+    #: Called with a text and the prompt for the answer; returns the typed answer, empty for none. None: there is no
+    #: person to ask.
+    ask: Callable[[str, str], str] | None = None
+
+
+class Session:
+    """A running drive. Results are in the ledger; this object has only what may be lost with the process."""
+
+    def __init__(
+        self, project: Project, settings: DriveSettings, watchers: Watchers, *, work: str, goal: str = ""
+    ) -> None:
+        """Prepare a drive.
+
+        :param work: the name of a task or of a list. Only one drive of that name can run in this state folder.
+        """
+        self.mark = mark_of(project, work)
+        self.project = with_mark(project, self.mark)
+        self.settings, self.watchers, self.goal = settings, watchers, goal
+        self.interrupts = PatientInterrupts()
+        self.tail = Tail()
+        #: Turns in a row in which the client was busy.
+        self.waits = 0
+        self._has_told_end = False
+
+    @property
+    def is_asked_to_end(self) -> bool:
+        """Whether the user wants the drive to end after the current step."""
+        return self.interrupts.is_asked_to_end
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the user wants the drive to end at once."""
+        return bool(self.interrupts.number)
+
+    def task(self) -> Task:
+        return Task.open(self.project, command=OWNER)
+
+    def relative(self, path: Path) -> str:
+        root = self.project.root
+        return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+
+    def tell(self, kind: str, **data: Any) -> None:
+        self.watchers.tell(Happening(kind=kind, at=store.now(), data=data))
+
+    def note(self, text: str) -> None:
+        self.tell("note", text=text)
+
+    def ask(self, text: str, prompt: str) -> str:
+        """Return the user's answer; empty if there is no terminal or no answer, or the user ends the drive."""
+        return "" if self.watchers.ask is None or self.is_asked_to_end else self.watchers.ask(text, prompt)
+
+    def show(self, working: Working, seconds: float) -> None:
+        """Show who is working. After the first Ctrl-C, print once that it was noticed."""
+        if self.is_asked_to_end and not self._has_told_end:
+            self._has_told_end = True
+            self.note("ends when this is done; Ctrl-C again ends it at once")
+        self.watchers.progress(render_status(working, seconds, self.tail, is_ending=self.is_asked_to_end))
+
+    def wait(self, working: Working, seconds: float, why: str) -> float:
+        """Wait by the ledger's clock, until the user interrupts; return the seconds waited."""
+        self.tell("waits", where=working.where, number=working.number, seconds=round(seconds, 1), reason=why)
+        began, waits = store.now(), replace(working, role="waits", limit=seconds)
+        # A little longer, so that the rules do not find the last millisecond missing.
+        while (left := seconds + 0.01 - seconds_between(began, store.now())) > 0 and not self.is_asked_to_end:
+            self.show(waits, max(0.0, seconds - left))
+            pause(min(_PAUSE, left))
+        return round(seconds_between(began, store.now()), 3)
+
+    def run(self, words: list[str], working: Working, log: Path, limit: int, **more: Any) -> Ended:
+        """Run a command to its end, its time limit, or an interrupt, and show its output meanwhile."""
+        self.tail.clear()
+        return run_process(
+            words,
+            shell=False,
+            cwd=self.project.root,
+            timeout=working.limit,
+            log=log,
+            limit=limit,
+            stream=cast(BinaryIO, self.tail),
+            tick=lambda seconds: self.show(working, seconds),
+            interrupts=self.interrupts,
+            leaves_none=True,
+            **more,
+        )
+
+
+def pause(seconds: float) -> None:
+    """Wait a moment. Tests advance their own clock instead."""
+    time.sleep(seconds)
+
+
+# --- a step: an agent's turn
+
+
+class Step(Value):
+    """Who works, on what, for how long, and where the answer is expected."""
+
+    client: Client
+    store: TaskStore
+    #: The prompt, and its file.
+    text: str
+    prompt: Path
+    #: The file for the agent's answer.
+    answer: Path
+    #: For the status line. Its `limit` is the time limit.
+    working: Working
+    #: Variables in addition to those of every agent.
+    environment: Mapping[str, str] = field(default_factory=dict)
+    #: Seconds left in the budget.
+    left: float = float("inf")
+
+
+class Played(Value):
+    """How an agent's turn ended, and its results."""
+
+    how: How
+    code: int | None
+    seconds: float
+    #: All of its output, and its standard output, which contains its claim.
+    transcript: Path
+    said: str
+    #: The meaning of its end, from the client's own report.
+    ending: Ending
+    problem: str = ""
+    #: The answer, up to the size limit; None if there is none.
+    data: bytes | None = None
+    #: The kinds of events that were recorded about the task meanwhile, but not by the drive.
+    recorded: tuple[str, ...] = ()
+    #: Seconds spent waiting for a busy client.
+    waited: float = 0.0
+
+    @property
+    def shown(self) -> str:
+        if self.how == "ended":
+            return "ended" if self.code == 0 else f"failed with {self.code}"
+        return {"timed-out": "ran out of time", "interrupted": "was interrupted"}.get(
+            self.how, f"did not start: {self.problem}"
+        )
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the client was refused for now, and the same call works later."""
+        return self.ending.kind == "busy"
+
+    @property
+    def trouble(self) -> str:
+        """Why the client itself needs a person; empty if it does not."""
+        if self.how == "not-started":
+            return self.problem or "it did not start"
+        return self.ending.said if self.ending.is_for_people else ""
+
+
+def make_answer(session: Session, folder: Path, role: str) -> Path:
+    """Return the path for an agent's answer: below the root, because many agents can't write elsewhere."""
+    if not folder.is_relative_to(session.project.root):
+        own = session.project.root / ".phase-gate"
+        make_folder(REAL, own)
+        write_atomically(REAL, own / ".gitignore", b"*\n", durable=False)
+        folder = own / "drive"
+    make_folder(REAL, folder)
+    return folder / f"{role}-{secrets.token_hex(8)}.yaml"
+
+
+def play(session: Session, step: Step) -> Played:
+    """Run an agent's turn. If its client is busy, wait, longer each time; the caller decides what happens next."""
+    played = _let_work(session, step)
+    if not played.is_busy:
+        session.waits = 0
+        return played
+    seconds = session.settings.retry_wait * (1 << min(session.waits, 10))
+    session.waits += 1
+    longest = max(0.0, min(seconds, _LONGEST_WAIT, step.left - played.seconds))
+    return replace(played, waited=session.wait(step.working, longest, "the client is busy"))
+
+
+def _let_work(session: Session, step: Step) -> Played:
+    project, client, working = session.project, step.client, step.working
+    write_atomically(REAL, step.prompt, blot(step.text, find_secrets(project.environment)).encode(), durable=False)
+    serial = step.store.read().serial
+    given = choose_environment(project, session.settings.env)
+    ended = session.run(
+        client.fill(step.prompt),
+        working,
+        step.prompt.with_suffix(".log"),
+        _KEPT,
+        environment={**given, **step.environment, ANSWER_VARIABLE: str(step.answer)},
+        stdin=step.prompt if client.reads_stdin else None,
+        secrets=project.environment,
+        mark=session.mark,
+    )
+    output = _read_text(ended.output)
+    played = Played(
+        how=ended.how,
+        code=ended.code,
+        seconds=round(ended.seconds, 3),
+        transcript=ended.output,
+        said=_read_text(ended.stdout),
+        problem=ended.problem,
+        ending=classify(ended.code if ended.how == "ended" else None, output, is_known=client.is_known),
+        data=_take_file(step.answer),
+        recorded=tuple(line.event.kind for line in step.store.lines() if line.seq > serial),
+    )
+    session.tell(
+        "agent-ended",
+        role=working.role,
+        where=working.where,
+        number=working.number,
+        how=played.how,
+        code=played.code,
+        seconds=played.seconds,
+        text=f"{client.name} {played.shown}",
+        transcript=session.relative(played.transcript),
+    )
+    return played
+
+
+def _take_file(path: Path) -> bytes | None:
+    """Return the agent's answer and remove the file; empty if the agent made a link or a folder instead."""
+    try:
+        if path.is_symlink() or not path.is_file():
+            return b"" if os.path.lexists(path) else None
+        with path.open("rb") as stream:
+            return stream.read(MAX_SIZE + 1)
+    except OSError:
+        return None
+    finally:
+        remove_file(path)
+
+
+def _read_text(path: Path | None) -> str:
+    try:
+        return "" if path is None else path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+# --- our own test run
+
+
+def run_suite(session: Session, phase: Phase, log: Path, working: Working) -> Ended:
+    """Run the phase by name in a separate process; repeat if a streak is required."""
+    project = session.project
+    words = [sys.executable, "-m", "pytest", f"--phase={phase.name.lower()}"]
+    if phase.tests == "passing":
+        words.append("--phase-confirm")
+    if project.task != DEFAULT_TASK:
+        words.append(f"--phase-task={project.task}")
+    if project.state_folder != project.root / (project.configuration.run.dir or STATE_FOLDER):
+        words.append(f"--phase-dir={project.state_folder}")
+    environment = {name: value for name, value in project.environment.items() if name != ANSWER_VARIABLE}
+    words += session.settings.pytest
+    return session.run(words, working, log, _KEPT_OF_TESTS, environment=environment, is_apart=False)
+
+
+# --- the loop
 
 
 class Source(Protocol):
     """The work of a drive, as a source of steps."""
 
     def held(self) -> AbstractContextManager[None]:
-        """Lock the work for this drive, and record errors. Raises NotAllowedError if another drive has the lock."""
+        """Lock the work for this drive. Raises NotAllowedError if another drive has the lock."""
 
     def begin(self) -> None:
-        """Record and report that the drive begins or continues."""
+        """Record and report that the drive begins or continues. The processes of an earlier one have ended."""
 
     def next(self) -> Step | Decision:
         """Return the next agent's turn, or how the drive ends."""
@@ -35,13 +324,20 @@ class Source(Protocol):
         """Judge the agent's work and record the result."""
 
 
+#: Outcomes for which the project's command calls a person.
+_CALLS_PERSON = frozenset({Outcome.PERSON, Outcome.HALTED, Outcome.STUCK})
+
+
 def drive(session: Session, source: Source) -> Decision:
     """Drive to the end.
 
     Raises PhaseGateError if the drive may not begin, or if the state can no longer be trusted.
     """
-    hide_keys(session.project)
+    if choose_environment(session.project) != session.project.environment:
+        hide_environment()  # it has variables that agents must not have, and an agent could read them there
     with source.held(), session.interrupts:
+        if end_marked(session.mark):
+            session.note("an earlier driver died: what its agents left running is ended")
         source.begin()
         while isinstance(step := source.next(), Step):
             source.take(step, play(session, step))
@@ -59,7 +355,29 @@ def drive(session: Session, source: Source) -> Decision:
         return step
 
 
-def hide_keys(project: Project) -> None:
-    """Remove variables that agents must not have from our own process, where an agent could read them."""
-    if choose_environment(project) != project.environment:
-        hide_environment()
+#: The time limit in seconds for the command that calls a person, and how many bytes of its output are kept.
+_CALL_TIMEOUT, _CALL_KEPT = 60.0, 16 * 1024
+
+
+def call_person(session: Session, reason: str) -> None:
+    """Run the project's command that calls a person. Report it if that fails."""
+    words, project = session.settings.on_person_needed, session.project
+    if not words:
+        return
+    folder = project.store(OWNER).drive_folder
+    make_folder(REAL, folder)
+    ended = run_process(
+        [word.replace("{reason}", reason) for word in words],
+        shell=False,
+        cwd=project.root,
+        environment=choose_environment(project),
+        timeout=_CALL_TIMEOUT,
+        log=folder / "person.log",
+        limit=_CALL_KEPT,
+        secrets=project.environment,
+        interrupts=session.interrupts,
+        is_apart=False,
+    )
+    if ended.how != "ended" or ended.code != 0:
+        why = ended.problem or ended.how if ended.code is None else ended.code
+        session.note(f"{words[0]} could not call a person: {why}")

@@ -1,4 +1,4 @@
-"""The phases of a cycle or of a pipeline as a source of steps: each step is the agent's turn in one iteration.
+"""The phases of a cycle or of a pipeline as a source of steps: each is the agent's turn in one iteration, or a vote.
 
 `_reasons` decides what happens after a turn.
 """
@@ -15,15 +15,16 @@ from phase_gate.codec import to_json
 from phase_gate.decisions.advancing import advance
 from phase_gate.drive.clients import Roles
 from phase_gate.drive.drive_state import Decision, DriveState, Iteration, Outcome, find_drive, require_drive
+from phase_gate.drive.loop import OWNER, Played, Session, Step
 from phase_gate.drive.prompt_user import ask_for_guidance, ask_for_signal
-from phase_gate.drive.step import OWNER, Played, Session, Step
-from phase_gate.drive.turn import Turn, give_answer, progress_of
-from phase_gate.errors import NotAllowedError, PhaseGateError
+from phase_gate.drive.turn import Turn
+from phase_gate.errors import NotAllowedError
 from phase_gate.gate.state import Event
 from phase_gate.storage.store import DRIVE_NAME, TaskStore
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.tasks.rules import seconds_between
+from phase_gate.values import replace
 from phase_gate.visible import count
 from phase_gate.workflow.names import of_task, show_duration
 
@@ -34,9 +35,9 @@ _KEPT_DRIVES = 5
 class PhaseSource:
     def __init__(self, session: Session, roles: Roles, *, resumes: bool) -> None:
         self.session, self.roles, self.resumes = session, roles, resumes
-        self._decision: Decision | None = None
-        self._task: Task | None = None
-        self._turn: Turn | None = None
+        #: The present turn, and the decision after the last one.
+        self._turn: Turn
+        self._decision: Decision
         #: Notes for the agent's next prompt.
         self._notes: list[str] = []
         #: Whether the end of the drive is recorded.
@@ -49,52 +50,44 @@ class PhaseSource:
         store = self.session.project.store(OWNER)
         store.make_folder()
         past = find_drive(store.read().state)
-        # A drive on another machine: it has not ended, and has written recently.
-        if store.alone().is_driven() or (past is not None and not past.outcome and store.is_driven()):
-            raise _driven_already(store)
         self._has_ended = past is None or bool(past.outcome)
+        # A drive on another machine: it has not ended, and has written recently.
+        if store.alone().is_driven() or (not self._has_ended and store.is_driven()):
+            raise _driven_already(store)
         hold = store.hold(DRIVE_NAME)
         try:
             yield
-        except BaseException as error:
-            # The state can't be trusted or written, or there is an internal error: record as much as possible.
-            reason = error.problem if isinstance(error, PhaseGateError) else type(error).__name__
-            with contextlib.suppress(PhaseGateError, OSError):
-                if not self._has_ended:
-                    self._record_end(self.session.task(), "error", reason, None)
-            raise
         finally:
             hold.release(has_ended=self._has_ended)
 
     def begin(self) -> None:
-        """Record that the drive begins or continues. End processes that an earlier driver left."""
         session, task = self.session, self.session.task()
         past, settings = find_drive(task.state), session.settings
-        if self.resumes and (past is None or not past.is_resumable):
+        if self.resumes and (past is None or past.outcome == Outcome.DONE):
             raise NotAllowedError(
                 "no drive of this task is unfinished" if past is None else "the last drive of this task came to an end",
                 remedy=of_task("phase-gate drive -- AGENT", task.project.task),
             )
+        agent = list(self.roles.usual.words)
         started = Event(
             kind="drive-started",
             data={
                 "id": secrets.token_hex(4),
-                "agent": list(self.roles.usual.words),
+                "agent": agent,
                 "settings": to_json(settings),
                 "goal": task.store.keep("goal", session.goal) if session.goal else None,
                 "resumed": self.resumes,
             },
         )
-        self._task = task = _record_start(task, past, started)
+        task = _record_start(task, past, started)
         self._has_ended = False
-        session.end_left_overs()
         drive = require_drive(task.state)
         _forget_old_transcripts(task.store)
         session.tell(
             "drive-started",
             task=session.project.task,
             root=str(session.project.root),
-            agents={"agent": list(self.roles.usual.words)},
+            agents={"agent": agent},
             signal=settings.signal,
             iterations=settings.budget.iterations,
             seconds=settings.budget.seconds,
@@ -102,54 +95,72 @@ class PhaseSource:
             done=drive.counted,
             spent=drive.seconds,
         )
+        # A circuit may be open, the budget spent, or Gate 1 open.
+        self._settle(Turn(session, task, self.roles))
 
     def next(self) -> Step | Decision:
-        session = self.session
-        assert self._task is not None, "it began"
-        if self._decision is None:
-            self._decision, self._task, self._notes = _settle(session, self._task, None)
+        session, turn = self.session, self._turn
+        if turn.played is not None:
+            if (step := turn.ask_voter()) is not None:
+                return step
+            self._finish(turn)
+        task = turn.task
         if self._decision.ends:
-            said = ask_for_guidance(session, self._task, self._decision)
+            said = ask_for_guidance(session, task, self._decision)
             if not said:
-                return self._end(self._task, self._decision)
+                return self._end(task, self._decision)
             self._notes.append(f"from a person: {said}")
-            self._task = session.task()
-        self._turn = Turn(session, _enter_phase(session, self._task), self.roles)
+            task = session.task()
+        self._turn = Turn(session, _enter_phase(session, task), self.roles)
         return self._turn.start(self._notes)
 
     def take(self, step: Step, played: Played) -> None:
+        """Take the agent's work, or a vote on it."""
+        if self._turn.played is None:
+            self._turn.take(played)
+        else:
+            self._turn.take_vote(step.working.role, played)
+
+    def _finish(self, turn: Turn) -> None:
         """Judge the agent's work, and record the result."""
-        session, turn = self.session, self._turn
-        assert turn is not None, "a step was taken"
-        turn.judge(played)
-        self._decision, task, notes = _settle(session, turn.task, turn)
+        turn.finish()
+        self._settle(turn)
         outcome, reason = str(self._decision.outcome), self._decision.reason
-        self._task = task.record(turn.end_event(outcome, reason))
-        if not played.is_busy:  # a busy client never read its prompt
-            self._notes = [*turn.notes, *notes]
-        session.tell("iteration-ended", number=turn.number, outcome=outcome, reason=reason)
+        turn.task = turn.task.record(turn.end_event(outcome, reason))
+        self.session.tell("iteration-ended", number=turn.number, outcome=outcome, reason=reason)
+
+    def _settle(self, turn: Turn) -> None:
+        """Decide, and ask for the signal of Gate 2 if the drive waits for it."""
+        decision = _decide(turn)
+        if decision.outcome is Outcome.PERSON and turn.task.current_status().status == "waiting":
+            signal = ask_for_signal(self.session, decision.reason)
+            if signal is not None:
+                turn.give(signal)
+            # A person has answered, so the drive no longer waits for that. The remaining reasons decide.
+            decision = _decide(turn, is_answered=signal is not None)
+        self._turn, self._decision = turn, decision
+        if not turn.is_busy:  # a busy client never read its prompt
+            self._notes = turn.notes
 
     def _end(self, task: Task, decision: Decision) -> Decision:
-        task = self._record_end(task, str(decision.outcome), decision.reason, decision.exit_code)
-        drive, name = require_drive(task.state), task.project.task
+        drive, name, outcome = require_drive(task.state), task.project.task, decision.outcome
+        data = {
+            "drive": drive.id,
+            "outcome": str(outcome),
+            "reason": decision.reason,
+            "exit_code": decision.exit_code,
+        }
+        task = task.record(Event(kind="drive-ended", data=data))
+        self._has_ended = True
         doubled = self.session.settings.budget.iterations * 2
         ways = {
             Outcome.BUDGET: of_task(f"phase-gate drive --resume --iterations {doubled}", name),
             Outcome.INTERRUPTED: of_task("phase-gate drive --resume", name),
             Outcome.STUCK: of_task("phase-gate explain", name),
         }
-        return Decision(
-            outcome=decision.outcome,
-            reason=decision.reason,
-            next_command=ways.get(decision.outcome) or task.current_status().next_command,
-            told={"iterations": drive.counted, "seconds": drive.seconds},
-        )
-
-    def _record_end(self, task: Task, outcome: str, reason: str, code: int | None) -> Task:
-        data = {"drive": require_drive(task.state).id, "outcome": outcome, "reason": reason, "exit_code": code}
-        task = task.record(Event(kind="drive-ended", data=data))
-        self._has_ended = True
-        return task
+        following = ways.get(outcome) or task.current_status().next_command
+        told = {"iterations": drive.counted, "seconds": drive.seconds}
+        return replace(decision, next_command=following, told=told)
 
 
 def _enter_phase(session: Session, task: Task) -> Task:
@@ -168,44 +179,25 @@ def _enter_phase(session: Session, task: Task) -> Task:
 # --- what happens after a turn
 
 
-def _settle(session: Session, task: Task, turn: Turn | None) -> tuple[Decision, Task, list[str]]:
-    """Decide, and ask for the signal of Gate 2 if the drive waits for it.
-
-    Return the decision, the task after it, and notes about the signal for the next prompt.
-
-    :param turn: None before the first turn, when a circuit may be open, the budget spent, or Gate 1 open.
-    """
-    decision, notes = _decide(session, task, turn), []
-    if decision.outcome is Outcome.PERSON and task.current_status().status == "waiting":
-        signal = ask_for_signal(session, decision.reason)
-        if signal is not None:
-            note, task = give_answer(session, task, signal)
-            notes += [note] if note else []
-        # A person has answered, so the drive no longer waits for that. The remaining reasons decide.
-        decision = _decide(session, task, turn, is_answered=signal is not None)
-    return decision, task, notes
-
-
-def _decide(session: Session, task: Task, turn: Turn | None, *, is_answered: bool = False) -> Decision:
-    outcome, reason = next(_reasons(session, task, turn, is_answered=is_answered))
+def _decide(turn: Turn, *, is_answered: bool = False) -> Decision:
+    outcome, reason = next(_reasons(turn, is_answered=is_answered))
     return Decision(outcome=outcome, reason=reason)
 
 
-def _reasons(session: Session, task: Task, turn: Turn | None, *, is_answered: bool) -> Iterator[tuple[Outcome, str]]:
+def _reasons(turn: Turn, *, is_answered: bool) -> Iterator[tuple[Outcome, str]]:
     """Yield the outcomes that apply, by priority: interrupt, circuit, gates, person, no progress, budget, continue.
 
-    Completion requires both gates. A claim alone is never enough.
+    Completion requires both gates. A claim alone is never enough. Before the first turn, no agent has played.
     """
-    settings, state, standing, drive = session.settings, task.state, task.current_status(), require_drive(task.state)
-    played = None if turn is None else turn.played
-    is_busy = played is not None and played.is_busy
-    status, reason, outside = standing.status, standing.reason, "" if turn is None else turn.outside
-    if turn is None and (state.phase is None or state.is_done):
+    session, task, played, outside = turn.session, turn.task, turn.played, turn.outside
+    settings, state, standing = session.settings, task.state, task.current_status()
+    status, reason = standing.status, standing.reason
+    if played is None and (state.phase is None or state.is_done):
         status, reason = "unstarted", ""
-    elif turn is None and status == "needs-person":
+    elif played is None and status == "needs-person":
         status = "unstarted"  # the user who starts the drive has seen why a person was called
     # Only this drive's cycle counts as done, not the previous one.
-    is_over = turn is not None and state.is_done and not (turn.began_done and state.cycle == turn.cycle)
+    is_over = played is not None and state.is_done and not (turn.began.is_done and state.cycle == turn.began.cycle)
     if is_over and not standing.is_open:
         outside = outside or f"the cycle is done, and {reason}"
     if session.is_asked_to_end or (played is not None and played.how == "interrupted"):
@@ -222,19 +214,15 @@ def _reasons(session: Session, task: Task, turn: Turn | None, *, is_answered: bo
     if status == "needs-person":
         yield Outcome.PERSON, reason
     if status == "waiting" and not state.exited and settings.signal == "ask" and not is_answered:
-        phase = state.phase if turn is None else turn.phase.name
-        yield Outcome.PERSON, f"Gate 1 of {phase} is open: a person gives the signal of Gate 2"
-    claim = None if turn is None else turn.claim
-    if claim is not None and claim.decision is ClaimOutcome.ASK and not state.exited:
-        yield Outcome.PERSON, claim.reason
-    if turn is not None:
-        turn.idle = 0 if is_busy or progress_of(task) != turn.before else drive.idle + 1
-        if turn.idle >= settings.idle_limit and not state.exited:
-            yield Outcome.STUCK, f"the agent changed nothing in {count(turn.idle, 'iteration')}; {reason}"
-    budget, spent = settings.budget, drive.seconds if turn is None else turn.spent
+        yield Outcome.PERSON, f"Gate 1 of {turn.phase.name} is open: a person gives the signal of Gate 2"
+    if turn.claim is not None and turn.claim.decision is ClaimOutcome.ASK and not state.exited:
+        yield Outcome.PERSON, turn.claim.reason
+    if turn.idle >= settings.idle_limit and not state.exited:
+        yield Outcome.STUCK, f"the agent changed nothing in {count(turn.idle, 'iteration')}; {reason}"
+    budget, counted = settings.budget, require_drive(state).counted - turn.is_busy
     for is_spent, what in (
-        (drive.counted - is_busy >= budget.iterations, count(budget.iterations, "iteration")),
-        (spent >= budget.seconds, show_duration(budget.seconds)),
+        (counted >= budget.iterations, count(budget.iterations, "iteration")),
+        (turn.spent >= budget.seconds, show_duration(budget.seconds)),
     ):
         if is_spent:
             yield Outcome.BUDGET, f"the budget of {what} is spent" + (f"; {reason}" if reason else "")
@@ -258,7 +246,7 @@ def _record_start(task: Task, past: DriveState | None, started: Event) -> Task:
 
 
 def _lost(drive: DriveState, opened: Iteration, *, at: str) -> Event:
-    """Return the end of an iteration whose driver was killed. Its time counts up to the agent's time limit."""
+    """Return the end of an iteration whose driver died. Its time counts up to the agent's time limit."""
     passed = min(max(seconds_between(opened.at, at), 0.0), drive.settings.time_limit)
     row = Iteration(
         number=opened.number,
@@ -266,7 +254,7 @@ def _lost(drive: DriveState, opened: Iteration, *, at: str) -> Event:
         how="lost",
         seconds=round(passed, 3),
         outcome="lost",
-        reason="the driver was killed",
+        reason="the driver died",
         idle=drive.idle,
     )
     return Event(kind="iteration-ended", data={"drive": drive.id, "iteration": to_json(row)})

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
-from phase_gate.drive.clients import choose_environment
 from phase_gate.drive.drive_state import Decision, Outcome
-from phase_gate.drive.step import OWNER, Session
-from phase_gate.errors import PhaseGateError, StateError, UsageError
-from phase_gate.evidence.process.run import run_process
+from phase_gate.drive.loop import Session, call_person
+from phase_gate.errors import NotAllowedError, PhaseGateError, StateError, UsageError
 from phase_gate.gate.overrides import Person
 from phase_gate.gate.signals import Signal
 from phase_gate.project import who_am_i
-from phase_gate.storage.files import REAL, make_folder
 from phase_gate.task import Task
 from phase_gate.tasks.board import TaskSession
 from phase_gate.tasks.pipeline_steps import resume_with_guidance
-from phase_gate.tasks.rules import escalate
 from phase_gate.tasks.steps import KINDS, resume_task, skip_task
-
-#: The time limit in seconds for the command that calls a person, and how many bytes of its output are kept.
-_CALL_TIMEOUT, _CALL_KEPT = 60.0, 16 * 1024
 
 #: The three possible answers about a task, from the source document.
 _WAYS = (
@@ -30,31 +24,6 @@ _WAYS = (
     "  or nothing, to leave it to another day",
 )
 _ASKED = "retry, skip or investigate: "
-
-
-def call_person(session: Session, reason: str) -> None:
-    """Run the project's command that calls a person. Report it if that fails."""
-    words = session.settings.on_person_needed
-    if not words:
-        return
-    project = session.project
-    folder = project.store(OWNER).drive_folder
-    make_folder(REAL, folder)
-    ended = run_process(
-        [word.replace("{reason}", reason) for word in words],
-        shell=False,
-        cwd=project.root,
-        environment=choose_environment(project),
-        timeout=_CALL_TIMEOUT,
-        log=folder / "person.log",
-        limit=_CALL_KEPT,
-        secrets=project.environment,
-        interrupts=session.interrupts,
-        is_apart=False,
-    )
-    if ended.how != "ended" or ended.code != 0:
-        why = ended.problem or ended.how if ended.code is None else ended.code
-        session.note(f"{words[0]} could not call a person: {why}")
 
 
 def _person(session: Session, reason: str) -> Person:
@@ -94,17 +63,15 @@ def ask_for_guidance(session: Session, task: Task, decision: Decision) -> str:
     return ""
 
 
-def ask_about_task(session: Session, current: TaskSession, reason: str) -> str | None:
-    """Ask for a decision about a verify task until the answer is valid; None if a person does not decide now.
-
-    Return a message to the executor that is not recorded elsewhere.
-    """
+def ask_about_task(session: Session, current: TaskSession, reason: str) -> bool:
+    """Ask for a decision about a verify task until the answer is valid; return whether there was one."""
     text = "\n".join((f"{current.task} waits for a person: {reason}", *_WAYS))
     while typed := session.ask(text, _ASKED).split():
         way, rest = typed[0].lower(), " ".join(typed[1:])
         try:
             if way in ("retry", "skip"):
-                return _decide_by(session, current, way, rest)
+                _decide_by(session, current, way, rest)
+                return True
             if way != "investigate":
                 raise UsageError(f"{typed[0]!r} is no answer", remedy="type retry, skip or investigate")
             for row in _investigate(session, current):
@@ -113,22 +80,20 @@ def ask_about_task(session: Session, current: TaskSession, reason: str) -> str |
             raise
         except PhaseGateError as error:
             session.note(f"{error.problem}: {error.remedy}")
-    return None
+    return False
 
 
-def _decide_by(session: Session, current: TaskSession, way: str, rest: str) -> str:
+def _decide_by(session: Session, current: TaskSession, way: str, rest: str) -> None:
     kind, _, why = rest.partition(" ") if way == "skip" else ("", "", rest)
-    person, said = _person(session, why), ""
+    person = _person(session, why)
     if way == "skip":
         skip_task(current, person, kind=kind)
-    elif escalate(current.verification()).level >= 2:
-        resume_task(current, person)
     elif not why:
         raise UsageError("retry needs a reason", remedy="type retry, and what has changed")
     else:
-        said = why
+        with contextlib.suppress(NotAllowedError):  # the client needed a person, and not the task
+            resume_task(current, person)
     session.tell("decided", task=current.task, way=way, reason=why, by=person.by)
-    return said
 
 
 def _investigate(session: Session, current: TaskSession) -> Iterator[str]:

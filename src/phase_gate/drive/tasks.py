@@ -12,8 +12,8 @@ from typing import BinaryIO, cast
 from phase_gate.drive.agent_prompts import write_review
 from phase_gate.drive.clients import Roles
 from phase_gate.drive.drive_state import Decision, Outcome
+from phase_gate.drive.loop import OWNER, Played, Session, Step, make_answer
 from phase_gate.drive.prompt_user import ask_about_task
-from phase_gate.drive.step import OWNER, Played, Session, Step, make_answer
 from phase_gate.drive.view import Working
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
 from phase_gate.storage import store
@@ -54,8 +54,6 @@ class TaskSource:
         self.chosen = tuple(row.task for row in overview.rows) if task is None else (board.find(task),)
         #: Tasks that wait for a person, with the reason.
         self.parked: dict[str, str] = {}
-        #: Messages from people that are not recorded, for the next attempt at a task.
-        self.said: dict[str, str] = {}
         #: The files as shown to the reviewer.
         self._reviewed: Tree | None = None
         self._began = time.monotonic()
@@ -86,7 +84,6 @@ class TaskSource:
 
     def begin(self) -> None:
         session = self.session
-        session.end_left_overs()
         rows = self._rows(self.board.overview)
         session.tell(
             "drive-started",
@@ -135,8 +132,7 @@ class TaskSource:
             # The next wave begins after this one.
             if row.wave != left[0].wave or row.task in self.parked or not finished.issuperset(row.spec.depends_on):
                 continue
-            is_blocked = row.status is Status.BLOCKED and row.task not in self.said
-            if not is_blocked or not find_dependency(row, overview).is_waited_for:
+            if not _is_blocked(row) or not find_dependency(row, overview).is_waited_for:
                 return row
         return None
 
@@ -145,7 +141,7 @@ class TaskSource:
         escalation = escalate(row)
         if escalation.level >= 2:
             return escalation.reason
-        if row.status is not Status.BLOCKED or row.task in self.said:
+        if not _is_blocked(row):
             return ""
         dependency = find_dependency(row, overview)
         done = overview.row(dependency.task)
@@ -156,11 +152,8 @@ class TaskSource:
 
     def _ask(self, current: TaskSession, reason: str) -> None:
         """Let a person decide. Without a person, the task waits."""
-        said = ask_about_task(self.session, current, reason)
-        if said is None:
+        if not ask_about_task(self.session, current, reason):
             self._park(current.task, reason)
-        else:
-            self.said[current.task] = said
 
     def _park(self, task: str, reason: str) -> None:
         self.parked[task] = reason
@@ -241,8 +234,6 @@ class TaskSource:
             text, step, began = write_review(current, row, session.relative(file)), "review", _verified_at(row)
         else:
             text, step, began = write_executor_prompt(current, answer=session.relative(file)), "executor", row.began_at
-            if said := self.said.pop(current.task, ""):
-                text += f"\nFrom a person: {show_line(said)}\n"
         limit = session.settings.time_limit
         if not row.untimed:
             limit = max(1.0, row.limits[step] - seconds_between(began, store.now()))
@@ -344,6 +335,11 @@ class TaskSource:
             level=status.escalation.level,
             failed=failed,
         )
+
+
+def _is_blocked(row: Verification) -> bool:
+    """Return whether a task is blocked, and no person has resumed it since."""
+    return row.status is Status.BLOCKED and row.resumed_after < len(row.failures)
 
 
 def _verified_at(row: Verification) -> str:

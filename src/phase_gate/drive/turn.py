@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from phase_gate.agents.endings import describe_event
-from phase_gate.claims.agent_output import read_transcript
 from phase_gate.claims.decision import Decision as ClaimDecision
 from phase_gate.codec import to_json
 from phase_gate.decisions.advancing import advance
 from phase_gate.decisions.claiming import decide_claim, read_claim
 from phase_gate.decisions.signalling import give_signal
 from phase_gate.drive.agent_prompts import write_ballot, write_prompt
-from phase_gate.drive.clients import Roles
+from phase_gate.drive.clients import Client, Roles, read_said
 from phase_gate.drive.drive_state import Iteration, require_drive
-from phase_gate.drive.step import OWNER, Played, Session, Step, make_answer, play, run_suite
+from phase_gate.drive.loop import OWNER, Played, Session, Step, make_answer, run_suite
 from phase_gate.drive.view import Working
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError, StorageError
 from phase_gate.exit_codes import NOT_TRUSTED
@@ -43,34 +41,47 @@ _OUTSIDE = frozenset(
 
 
 class Turn:
-    """A running iteration."""
+    """An iteration: about to begin until an agent has played, then ended."""
 
     def __init__(self, session: Session, task: Task, roles: Roles) -> None:
-        #: The task after the last step of the turn.
-        self.task = task
         self.session, self.roles = session, roles
+        #: The task after the last step of the turn, and its state and the drive's at the beginning.
+        self.task, self.began, self.drive = task, task.state, require_drive(task.state)
         # The rules and the phase that the agent works in: the present one, or the first of a new cycle.
         present = task.rules.phase(task.state.phase or "")
         self.workflow = task.rules if present is not None else task.project.workflow()
         self.phase = present or self.workflow.first
         self.client = roles.choose(self.workflow, self.phase)
-        drive = require_drive(task.state)
-        self.drive, self.number = drive.id, drive.number + 1
-        self.folder = task.store.drive_folder / drive.id
-        self.began_done, self.cycle = task.state.is_done, task.state.cycle
-        self.before = progress_of(task)
-        waiting = read_signal_file(task.store.signal_file, spent=task.state.spent_signal)
-        #: The waiting signal in the task's folder; empty if there is none.
-        self._signal_before = "" if waiting is None else waiting.identity
-        #: Iterations in a row without a change; seconds of the drive.
-        self.idle, self.spent = drive.idle, drive.seconds
-        self._before = drive.seconds
+        self.number = self.drive.number + 1
+        self.folder = task.store.drive_folder / self.drive.id
+        #: The seconds of the drive.
+        self.spent = self.drive.seconds
         #: For the next prompt.
         self.notes: list[str] = []
         self.played: Played | None = None
         self.claim: ClaimDecision | None = None
         #: Why a person is needed: something was recorded outside the drive, or a voter can't work.
         self.outside = ""
+        #: Votes: whether the phase asks for them, those so far, and who is still asked, with the place in the settings.
+        self._asks_votes = requires_of(self.phase).consensus is not None and not task.state.exited
+        self._standing: VoteStanding | None = None
+        self._voters: list[tuple[int, tuple[str, Client]]] = []
+        self._answer: Signal | None = None
+        self._progress = progress_of(task)
+        waiting = read_signal_file(task.store.signal_file, spent=task.state.spent_signal)
+        #: The waiting signal in the task's folder; empty if there is none.
+        self._signal_before = "" if waiting is None else waiting.identity
+
+    @property
+    def is_busy(self) -> bool:
+        return self.played is not None and self.played.is_busy
+
+    @property
+    def idle(self) -> int:
+        """The number of iterations in a row without a change, up to this one."""
+        if self.played is None or self.is_busy or progress_of(self.task) != self._progress:
+            return 0
+        return self.drive.idle + 1
 
     def note(self, text: str) -> None:
         """Keep a note for the next prompt."""
@@ -81,7 +92,7 @@ class Turn:
 
         :param notes: about the agent's last turn.
         """
-        session, task, settings = self.session, self.task, self.session.settings
+        session, task = self.session, self.task
         task.store.make_folder()
         make_folder(REAL, task.store.drive_folder)
         answer, prompt = make_answer(session, self.folder, "signal"), self._file("agent.md")
@@ -91,9 +102,10 @@ class Turn:
             session, task, self.workflow, self.phase, number=self.number, notes=notes, log=log, answer=answer
         )
         row = Iteration(number=self.number, phase=self.phase.name)
-        self.task = task.record(Event(kind="iteration-started", data={"drive": self.drive, "iteration": to_json(row)}))
+        started = {"drive": self.drive.id, "iteration": to_json(row)}
+        self.task = task.record(Event(kind="iteration-started", data=started))
         session.tell("iteration-started", number=self.number, phase=self.phase.name, prompt=session.relative(prompt))
-        left = max(1.0, settings.budget.seconds - self.spent)
+        left = max(1.0, session.settings.budget.seconds - self.spent)
         given = {"PHASE_GATE_TASK": session.project.task}
         if "PHASE_GATE_DIR" in session.project.environment:
             given["PHASE_GATE_DIR"] = str(session.project.state_folder)
@@ -103,13 +115,13 @@ class Turn:
             text=text,
             prompt=prompt,
             answer=answer,
-            working=self._working("agent", self.phase, min(settings.time_limit, left)),
+            working=self._working("agent", min(session.settings.time_limit, left)),
             environment=given,
             left=left,
         )
 
-    def judge(self, played: Played) -> None:
-        """Take the agent's answer, run the tests, and evaluate_output its claim."""
+    def take(self, played: Played) -> None:
+        """Take the agent's answer, and find out who has to vote on its work."""
         session = self.session
         self.played = played
         self.spent += played.seconds + played.waited
@@ -118,36 +130,55 @@ class Turn:
         elif played.code != 0:
             self.note(f"you {played.shown} last time")
         self.task = session.task()
-        if session.is_cut_off() or played.how == "interrupted":
+        if self._is_over(played):
             return
-        answer = self._take_answer(played)
+        self._answer = self._take_answer(played)
         if outside := next((kind for kind in played.recorded if kind in _OUTSIDE), ""):
             look = of_task("phase-gate history --events", session.project.task)
             self.outside = (
                 f"{outside} was recorded while the agent worked, and not by the drive: read {look}, then resume"
             )
-        if self.outside or played.is_busy or played.trouble:
+        if not self._is_over(played) and find_pipeline(self.task.state) is not None:
+            self._complete_phase()
+
+    def finish(self) -> None:
+        """Run the tests, weigh the agent's claim, and give its signal."""
+        played = self.played
+        assert played is not None, "the agent has ended"
+        if self._is_over(played):
             return
-        if find_pipeline(self.task.state) is not None:
-            is_agreed = self._complete_phase()
-            if is_agreed is None:
-                return
-            if answer is not None and answer.answer == "done" and not is_agreed:
-                # The plan is revised until the reviewers agree. That is not a failed gate.
-                self.note("your signal waits until the reviewers agree")
-                answer = None
+        answer = self._answer
+        if answer is not None and answer.answer == "done" and not self._is_agreed():
+            # The plan is revised until the reviewers agree. That is not a failed gate.
+            self.note("your signal waits until the reviewers agree")
+            answer = None
         self._run_tests(played, has_answer=answer is not None)
-        if session.is_cut_off():
+        if self.session.is_cut_off:
             return
         self._weigh_claim(played)
         if answer is not None:
             self.give(answer)
         self._begin_recovery()
 
+    def _is_over(self, played: Played) -> bool:
+        """Return whether the work is not judged: the turn was cut short, or a person is needed."""
+        is_cut_off = self.session.is_cut_off or played.how == "interrupted"
+        return is_cut_off or bool(self.outside) or played.is_busy or bool(played.trouble)
+
     def give(self, signal: Signal) -> None:
         """Give a signal about the last run."""
-        note, self.task = give_answer(self.session, self.task, signal)
-        self.note(note)
+        session = self.session
+        try:
+            evaluation, self.task = give_signal(self.task, signal, show=session.note, show_progress=session.note)
+        except NotAllowedError as error:
+            session.note(f"the signal is refused: {error.problem}")
+            self.note(f"the signal was refused: {error.problem}")
+            self.task = session.task()
+            return
+        if signal.answer == "not-done":
+            self.note(f"{signal.by} signaled that it is not done: {signal.reason}")
+        elif signal.answer == "done" and not evaluation.can_exit:
+            self.note(f"the signal came too early: {evaluation.reason}")
 
     def end_event(self, outcome: str, reason: str) -> Event:
         played = self.played
@@ -157,19 +188,19 @@ class Turn:
             phase=self.phase.name,
             how="waits" if played.is_busy else played.how,
             code=played.code,
-            seconds=round(self.spent - self._before, 3),
+            seconds=round(self.spent - self.drive.seconds, 3),
             outcome=outcome,
             reason=reason,
             counts=not played.is_busy,
-            idle=0 if played.is_busy else self.idle,
+            idle=self.idle,
         )
-        return Event(kind="iteration-ended", data={"drive": self.drive, "iteration": to_json(row)})
+        return Event(kind="iteration-ended", data={"drive": self.drive.id, "iteration": to_json(row)})
 
     def _file(self, name: str) -> Path:
         return self.folder / f"{self.number:04}.{name}"
 
-    def _working(self, role: str, phase: Phase, limit: float) -> Working:
-        return Working(role=role, where=phase.name, number=self.number, limit=limit)
+    def _working(self, role: str, limit: float) -> Working:
+        return Working(role=role, where=self.phase.name, number=self.number, limit=limit)
 
     # --- the agent's answer to Gate 2 --------------------------------------------------------------------------------
 
@@ -184,12 +215,12 @@ class Turn:
         if signal is not None and signal.answer == "done" and self.session.settings.signal == "ask":
             self._refuse_answer("done", "a person gives the signal in this drive")
             signal = None
-        store = self.task.store
-        beside = read_signal_file(store.signal_file, spent=self.task.state.spent_signal)
+        file = self.task.store.signal_file
+        beside = read_signal_file(file, spent=self.task.state.spent_signal)
         is_new = beside is not None and beside.identity != self._signal_before
         if beside is not None and is_new and beside.signal is not None and beside.signal.answer == "done":
             self._refuse_answer("done", "exit-signal.yaml was made while the agent worked", file=beside.identity)
-            remove_signal_file(store.signal_file)
+            remove_signal_file(file)
         if signal is None:
             return None
         self.session.tell("answer", number=self.number, answer=signal.answer, reason=signal.reason)
@@ -203,69 +234,67 @@ class Turn:
 
     # --- the other parts of a pipeline: a snapshot, votes, a recovery ------------------------------------------------
 
-    def _complete_phase(self) -> bool | None:
-        """Make the snapshot that the phase requires, and ask for votes on it.
-
-        Return whether the reviewers agree, or are not needed; None if a person is needed.
-        """
-        task = self.task
-        asks_votes = requires_of(self.phase).consensus is not None and not task.state.exited
+    def _complete_phase(self) -> None:
+        """Make the snapshot that the phase requires, and find out who has to vote on it."""
         try:
-            if path := write_snapshot(task):
+            if path := write_snapshot(self.task):
                 self.session.note(f"snapshot: {path}")
-            standing = show_votes(task) if asks_votes else None
+            self._standing = show_votes(self.task) if self._asks_votes else None
         except NotAllowedError as error:
             self.note(error.problem)
-            return not asks_votes
-        if standing is not None and not standing.is_reached and self.roles.voters:
-            self.outside = self._ask_voters(standing)
+            return
         self.task = self.session.task()
-        if self.outside:
+        if self._standing is not None and not self._standing.is_reached:
+            voted = {vote.by for vote in self._standing.tally.counted}
+            self._voters = [row for row in enumerate(self.roles.voters, start=1) if row[1][0] not in voted]
+
+    def _is_agreed(self) -> bool:
+        """Return whether the reviewers agree, or are not needed."""
+        try:
+            return not self._asks_votes or show_votes(self.task).is_reached
+        except NotAllowedError:
+            return False
+
+    def ask_voter(self) -> Step | None:
+        """Return the turn of the next voter on this version; None if none is asked any more."""
+        session, left = self.session, self.session.settings.budget.seconds - self.spent
+        if not self._voters or self._standing is None or self.outside or session.is_asked_to_end or left <= 0:
             return None
-        return standing is None or show_votes(self.task).is_reached
+        place, (name, client) = self._voters[0]
+        answer = make_answer(session, self.folder, "vote")
+        return Step(
+            client=client,
+            store=self.task.store,
+            text=write_ballot(session, self.task, self._standing, name, answer),
+            prompt=self._file(f"voter{place}.md"),
+            answer=answer,
+            working=self._working(name, session.settings.time_limit),
+            left=left,
+        )
 
-    def _ask_voters(self, standing: VoteStanding) -> str:
-        """Ask everyone who has not voted on this version, one after the other; return why a person is needed.
+    def take_vote(self, name: str, played: Played) -> None:
+        """Take a voter's ballot. A voter with a busy client is asked again: that is not a vote."""
+        self.spent += played.seconds + played.waited
+        if played.recorded:
+            self.outside = f"{played.recorded[0]} was recorded while the voters were asked"
+        elif played.trouble:
+            self.outside = f"{name} can't work: {played.trouble}"
+        elif played.is_busy:
+            self.session.note(f"{name} can't vote yet: the client is busy")
+        else:
+            self._voters.pop(0)
+            self._record_vote(name, played.data)
+        self.task = self.session.task()
 
-        A voter with a busy client is asked again, as long as the user and the budget allow: that is not a vote.
-        """
-        session, settings = self.session, self.session.settings
-        voted = {vote.by for vote in standing.tally.counted}
-        waiting = [row for row in enumerate(self.roles.voters, start=1) if row[1][0] not in voted]
-        while waiting and not session.is_asked_to_end and (left := settings.budget.seconds - self.spent) > 0:
-            place, (name, client) = waiting[0]
-            answer = make_answer(session, self.folder, "vote")
-            step = Step(
-                client=client,
-                store=self.task.store,
-                text=write_ballot(session, self.task, standing, name, answer),
-                prompt=self._file(f"voter{place}.md"),
-                answer=answer,
-                working=self._working(name, self.phase, settings.time_limit),
-                left=left,
-            )
-            played = play(session, step)
-            self.spent += played.seconds + played.waited
-            if played.recorded:
-                return f"{played.recorded[0]} was recorded while the voters were asked"
-            if played.trouble:
-                return f"{name} can't work: {played.trouble}"
-            if played.is_busy:
-                session.note(f"{name} can't vote yet: the client is busy")
-            else:
-                self._take_vote(played, name, standing.version)
-                waiting.pop(0)
-        return ""
-
-    def _take_vote(self, played: Played, name: str, version: str) -> None:
-        """Record a voter's ballot, and pass it on to the author."""
-        if played.data is None:
+    def _record_vote(self, name: str, data: bytes | None) -> None:
+        """Record a vote, and pass it on to the author."""
+        if data is None or self._standing is None:
             self.session.note(f"{name} did not vote")
             return
         try:
-            ballot = parse_vote(played.data, "the vote")
+            ballot = parse_vote(data, "the vote")
             # The voter is known by the file it was given, and the version by what it was shown.
-            cast_votes(self.session.task(), replace(ballot, by=name, version=version))
+            cast_votes(self.task, replace(ballot, by=name, version=self._standing.version))
         except StateError:
             raise
         except PhaseGateError as error:
@@ -299,18 +328,18 @@ class Turn:
         task, session = self.task, self.session
         phase = task.rules.phase(task.state.phase or "") or self.phase
         if phase.tests != "none" or _tests_recovery(task, phase):
-            stands = not played.recorded and progress_of(task) == self.before
+            stands = not played.recorded and progress_of(task) == self._progress
             if stands and task.current_status().status in ("closed", "early", "waiting", "open"):
                 session.note("nothing has changed: the last run is valid")
             else:
                 self._run_suite(phase)
-        if phase.tests == "none" and not has_answer and not session.is_cut_off():
+        if phase.tests == "none" and not has_answer and not session.is_cut_off:
             advance(self.task, show=session.note)
             self.task = session.task()
 
     def _run_suite(self, phase: Phase) -> None:
         session, limit, log = self.session, self.session.settings.test_time_limit, self._file("tests.log")
-        suite = run_suite(session, phase, log, self._working("tests", phase, limit))
+        suite = run_suite(session, phase, log, replace(self._working("tests", limit), where=phase.name))
         self.spent += suite.seconds
         self.task = session.task()
         standing = self.task.current_status()
@@ -360,26 +389,6 @@ def progress_of(task: Task) -> tuple[object, ...]:
     documents = () if find_pipeline(state) is None else rules_of(task.rules).artifacts.values()
     written = tuple(read_artifact(task.project.root, each).digest for each in documents)
     return (task.tree.digest, state.phase, state.exited, state.cycle, state.facts, written)
-
-
-def give_answer(session: Session, task: Task, signal: Signal) -> tuple[str, Task]:
-    """Give a signal about the last run; return a note about it for the next prompt, and the task after it."""
-    try:
-        evaluation, task = give_signal(task, signal, show=session.note, show_progress=session.note)
-    except NotAllowedError as error:
-        session.note(f"the signal is refused: {error.problem}")
-        return f"the signal was refused: {error.problem}", session.task()
-    if signal.answer == "not-done":
-        return f"{signal.by} signaled that it is not done: {signal.reason}", task
-    is_early = signal.answer == "done" and not evaluation.can_exit
-    return f"the signal came too early: {evaluation.reason}" if is_early else "", task
-
-
-def read_said(output: str) -> tuple[str, ...]:
-    """Return an agent's own messages if it prints events, else its whole output."""
-    if describe_event(output.lstrip().partition("\n")[0]) is None:
-        return (output,)
-    return read_transcript(output)
 
 
 def _tests_recovery(task: Task, phase: Phase) -> bool:

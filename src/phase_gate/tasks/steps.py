@@ -324,7 +324,8 @@ def resume_task(session: TaskSession, person: Person) -> TaskStatus:
     verification = session.verification()
     last = verification.last_failure
     is_open = last is not None and last in since_resumed(verification) and not last.recovered
-    if escalate(verification).level < 2 and not (is_open and verification.status not in FINISHED):
+    is_open = (is_open or verification.status is Status.BLOCKED) and verification.status not in FINISHED
+    if escalate(verification).level < 2 and not is_open:
         raise NotAllowedError(f"{session.task} does not wait for a person", remedy="phase-gate verify status")
     return _resume(session, "task-resumed", person)
 
