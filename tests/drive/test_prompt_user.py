@@ -43,6 +43,18 @@ def test_a_person_answers_at_the_terminal(team: Team, at_terminal: Opens) -> Non
     assert resumed["data"]["reason"] == "the service is up again"
 
 
+def test_what_a_person_says_about_a_blocked_task_is_recorded(team: Team, at_terminal: Opens) -> None:
+    blocked: Turn = {"report": {"status": "blocked", "error": "no registry", "done_criteria_met": False}}
+    told = {"expect": ["dev: the registry is back"]}
+    team.plan((1,), script={1: {"executor": [blocked, works(1, **told)], "reviewer": [told]}})
+    assert team.drive().code == 13
+    terminal = at_terminal(team.root)
+    terminal.answers("retry the registry is back", to=QUESTION)
+    assert terminal.end() == 0, terminal.shown
+    (resumed,) = team.ledger(1, "task-resumed")
+    assert resumed["data"]["reason"] == "the registry is back"
+
+
 def test_no_answer_leaves_it_for_later(team: Team, at_terminal: Opens) -> None:
     slow = {"report": {"status": "failure", "error": "no"}, "say": "I look \x1b[31maround\n", "sleep": 1}
     team.plan((1,), script={1: {"executor": [slow]}})

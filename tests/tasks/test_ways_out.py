@@ -195,6 +195,16 @@ def test_a_person_says_that_something_else_was_mended(gate: Gate) -> None:
     assert gate.call("verify", "resume", "--task", TASK, *PERSON).has("does not wait for a person")
 
 
+def test_what_a_person_says_about_a_blocked_task_is_in_the_next_prompt(gate: Gate) -> None:
+    gate.start()
+    gate.executor(gate.result("blocked"))
+    assert gate.call("verify", "resume", "--task", TASK, *PERSON).code == 0
+    assert gate.json("verify", "status", "--task", TASK)["gate_status"] == "BLOCKED"
+    gate.executor()
+    assert gate.verify().code == 0
+    assert gate.json("verify", "show")["guidance"] == ["mara: the registry is back"]
+
+
 # --- an attempt that is ended on purpose
 
 
