@@ -25,7 +25,9 @@ from phase_gate.claims.confidence import (
     needed,
     score_confidence,
 )
+from phase_gate.codec import spell_out
 from phase_gate.gate.breaker import Breaker, at_time, observe_blocked_claim, observe_passed_claim
+from phase_gate.gate.state import Event, State
 from phase_gate.values import Value, replace
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.settings import ConfidenceRules, ExitGate
@@ -325,3 +327,32 @@ def _refuse(said: StatusBlocks, decision: Decision) -> str:
     most = measurable(decision.confidence_parts)
     of = "" if most == 100 else f" of the {most} points that can be measured"
     return f"confidence {decision.confidence}{of}, below the {decision.confidence_needed} needed"
+
+
+def claim_event(
+    decision: Decision,
+    breaker: Breaker,
+    state: State,
+    *,
+    kind: str | None,
+    by: str,
+    tree: str,
+    reports: tuple[str, ...],
+) -> Event:
+    """Return the event for a claim: the decision with all its details, and the run and files that it is about.
+
+    :param reports: the file with the claim, relative to the root.
+    """
+    measured = state.measurement
+    claim = {
+        **spell_out(decision),
+        "phase": state.phase,
+        "iteration": state.iteration,
+        "run": None if measured is None else measured.run,
+        "kind": kind,
+        "by": by,
+    }
+    return Event(
+        kind="claimed",
+        data={"claim": claim, "breaker": spell_out(breaker), "tree": tree, "reports": list(reports)},
+    )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from phase_gate import exit_codes
 from phase_gate.claims.agent_output import read_transcript
 from phase_gate.claims.confidence import measurable
-from phase_gate.claims.decision import Decision, Outcome, Threshold, own_threshold
+from phase_gate.claims.decision import Decision, Outcome, Threshold
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import print_aside, print_progress, read_given
 from phase_gate.codec import spell_out
@@ -18,14 +18,15 @@ from phase_gate.project import Project
 from phase_gate.values import replace
 from phase_gate.visible import count, show_line, show_rows
 from phase_gate.workflow.names import run_command, signal_command
-from phase_gate.workflow.settings import ExitGate
 
 
 def run(call: Call) -> Done:
     project = call.project()
     gate = project.configuration.exit_gate
-    own = _own_threshold(call, gate)
-    threshold = _given_threshold(call) or own
+    kind, threshold = call.arguments.kind, _given_threshold(call)
+    if kind is not None and kind not in gate.thresholds:
+        known = ", ".join(gate.thresholds) or "none are set"
+        raise UsageError(f"unknown kind of task {kind!r}", remedy=f"use one under exit_gate.thresholds: {known}")
     if call.arguments.as_signal and not gate.as_signal:
         raise NotAllowedError(
             "a claim is not taken for a signal here", remedy="phase-gate signal, or set exit_gate: {as_signal: true}"
@@ -34,9 +35,9 @@ def run(call: Call) -> Done:
     task.require_begun()
     texts = _read(call)
     file = (call.start / call.arguments.file).resolve()
-    claim = read_claim(texts, gate, kind=call.arguments.kind, file=file, by=call.by())
     claim = replace(
-        claim,
+        read_claim(texts, file=file, by=call.by()),
+        kind=kind,
         handed=call.handed(project.root, call.arguments.file),
         threshold=threshold,
         person=call.person(),
@@ -66,15 +67,6 @@ def _given_threshold(call: Call) -> Threshold | None:
     if not variable.isascii() or not variable.isdigit() or not int(variable[:9]) >= 1:
         raise UsageError(f"{THRESHOLD_VARIABLE} can't be {variable[:40]!r}", remedy="set it to 1 or more, or unset it")
     return Threshold(value=int(variable[:9]), source=THRESHOLD_VARIABLE)
-
-
-def _own_threshold(call: Call, gate: ExitGate) -> Threshold:
-    """Return the project's threshold: for the kind of task, or for all."""
-    kind = call.arguments.kind
-    if kind is not None and kind not in gate.thresholds:
-        known = ", ".join(gate.thresholds) or "none are set"
-        raise UsageError(f"unknown kind of task {kind!r}", remedy=f"use one under exit_gate.thresholds: {known}")
-    return own_threshold(gate, kind)
 
 
 #: The remedy for a printed block that does not count.

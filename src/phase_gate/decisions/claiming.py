@@ -9,30 +9,27 @@ from phase_gate.claims.agent_output import read_claim_text, sentences
 from phase_gate.claims.blocks import StatusBlocks, read_blocks
 from phase_gate.claims.claim_metrics import measure_claim
 from phase_gate.claims.confidence import ClaimContext
-from phase_gate.claims.decision import Decision, Threshold, decide, own_threshold
-from phase_gate.codec import spell_out
+from phase_gate.claims.decision import Decision, Threshold, claim_event, decide, own_threshold
 from phase_gate.decisions.fresh_evidence import case_of
 from phase_gate.decisions.signalling import give_signal
 from phase_gate.errors import NotAllowedError
-from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.judging import evaluate_again, judgement_events
 from phase_gate.gate.overrides import Person, refuse_excuse
 from phase_gate.gate.signals import Signal
-from phase_gate.gate.state import Event, State
+from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.storage.store import Transaction
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
 from phase_gate.visible import count
-from phase_gate.workflow.settings import ExitGate
 
 #: Environment variable: the number of indicators that a claim needs.
 THRESHOLD_VARIABLE = "PHASE_GATE_EXIT_THRESHOLD"
 
 
 class Claim(Value):
-    """An agent's claim, and the threshold that applies to it."""
+    """An agent's claim."""
 
     said: StatusBlocks
     prose: str
@@ -40,9 +37,8 @@ class Claim(Value):
     file: Path
     #: The same file relative to the root, if it is inside: an agent's output does not count as its work.
     handed: tuple[str, ...] = ()
-    threshold: Threshold
-    #: The project's threshold.
-    own_threshold: Threshold
+    #: The threshold for this claim; None: the project's.
+    threshold: Threshold | None = None
     kind: str | None = None
     by: str
     as_signal: bool = False
@@ -61,12 +57,11 @@ class DecidedClaim(Value):
     task: Task
 
 
-def read_claim(texts: Iterable[str], gate: ExitGate, *, kind: str | None = None, file: Path, by: str) -> Claim:
-    """Return the claim in an agent's messages, with the project's threshold."""
-    text, threshold = read_claim_text(texts), own_threshold(gate, kind)
+def read_claim(texts: Iterable[str], *, file: Path, by: str) -> Claim:
+    """Return the claim in an agent's messages."""
+    text = read_claim_text(texts)
     said = read_blocks(text)
-    prose = sentences(text, said.reasons)
-    return Claim(said=said, prose=prose, file=file, threshold=threshold, own_threshold=threshold, kind=kind, by=by)
+    return Claim(said=said, prose=sentences(text, said.reasons), file=file, by=by)
 
 
 def decide_claim(
@@ -80,28 +75,31 @@ def decide_claim(
     task = task.leave_out(claim.handed)
     # Before the lock: a build may take minutes.
     looked = measure_claim(task, claim_file=claim.file, show=show)
-    if looked.asked and claim.threshold.value < claim.own_threshold.value:
-        claim = replace(claim, threshold=_lower_threshold(task.state, claim))
-    decision, gate_1, task = _decide(task, claim, looked)
+    own = own_threshold(task.project.configuration.exit_gate, claim.kind)
+    threshold = claim.threshold or own
+    if looked.asked and threshold.value < own.value:
+        threshold = _lower_threshold(task.state, claim.person, threshold, own)
+    decision, gate_1, task = _decide(task, claim, looked, threshold)
     verdict = None
     if claim.as_signal:
         verdict, task = _signal(task, claim, decision, show=show, show_progress=show_progress)
     return DecidedClaim(decision=decision, said=claim.said, gate_1=gate_1, verdict=verdict, task=task)
 
 
-def _lower_threshold(state: State, claim: Claim) -> Threshold:
+def _lower_threshold(state: State, person: Person | None, threshold: Threshold, own: Threshold) -> Threshold:
     """Return the threshold that a person has lowered. A claim can't lower its own threshold."""
-    threshold, own = claim.threshold, claim.own_threshold
     asks = f"{count(threshold.value, 'indicator')}, where Gate 1 of {state.phase} needs {own.value}"
-    if claim.person is None:
+    if person is None:
         raise NotAllowedError(f"{threshold.source} asks for {asks}", remedy=f"leave {threshold.source} out")
-    claim.person.require(state, f"{threshold.source} with {asks}")
-    refuse_excuse(claim.person.reason)
-    return replace(threshold, lowered=f"{claim.person.by} asks for {asks}: {claim.person.reason}")
+    person.require(state, f"{threshold.source} with {asks}")
+    refuse_excuse(person.reason)
+    return replace(threshold, lowered=f"{person.by} asks for {asks}: {person.reason}")
 
 
 @again_if_moved
-def _decide(task: Task, claim: Claim, looked: ClaimContext) -> tuple[Decision, Evaluation | None, Task]:
+def _decide(
+    task: Task, claim: Claim, looked: ClaimContext, threshold: Threshold
+) -> tuple[Decision, Evaluation | None, Task]:
     """Decide on the claim and record it. Return the decision, the new evaluation of Gate 1, and the task."""
     configuration = task.project.configuration
     with task.transaction() as change:
@@ -110,24 +108,20 @@ def _decide(task: Task, claim: Claim, looked: ClaimContext) -> tuple[Decision, E
             raise NotAllowedError("the task changed while the claim was evaluated", remedy="claim again")
         context = replace(looked, breaker=change.state.breaker, counted=change.state.claims, at=change.at)
         decision, breaker = decide(
-            claim.said, claim.prose, context, configuration.exit_gate, configuration.confidence, claim.threshold
+            claim.said, claim.prose, context, configuration.exit_gate, configuration.confidence, threshold
         )
-        change.record(_claim_event(decision, breaker, change.state, claim, tree=looked.tree))
+        event = claim_event(
+            decision,
+            breaker,
+            change.state,
+            kind=claim.kind,
+            by=claim.by,
+            tree=looked.tree,
+            reports=claim.handed,
+        )
+        change.record(event)
         gate_1 = _judge_again(task, looked, change)
     return decision, gate_1, task.after(change)
-
-
-def _claim_event(decision: Decision, breaker: Breaker, state: State, claim: Claim, *, tree: str) -> Event:
-    """Return the event for a claim: the decision with all its details, and the run and files that it is about."""
-    about = {
-        "phase": state.phase,
-        "iteration": state.iteration,
-        "run": None if state.measurement is None else state.measurement.run,
-        "kind": claim.kind,
-        "by": claim.by,
-    }
-    data = {"claim": {**spell_out(decision), **about}, "breaker": spell_out(breaker), "tree": tree}
-    return Event(kind="claimed", data={**data, "reports": list(claim.handed)})
 
 
 def _judge_again(task: Task, looked: ClaimContext, change: Transaction) -> Evaluation | None:

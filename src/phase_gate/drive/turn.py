@@ -367,8 +367,7 @@ class Turn:
         if not any(text.strip() for text in texts) or state.phase is None or state.exited or state.is_done:
             return
         # The output is never searched for a signal, even if the project allows that elsewhere.
-        gate = session.project.configuration.exit_gate
-        claim = read_claim(texts, gate, file=played.transcript, by=self.client.name)
+        claim = read_claim(texts, file=played.transcript, by=self.client.name)
         try:
             done = decide_claim(self.task, claim, show=session.note, show_progress=session.note)
         except NotAllowedError as error:

@@ -26,7 +26,7 @@ from phase_gate.tasks.handins import (
     verdict_to_json,
 )
 from phase_gate.tasks.lint import is_same_command
-from phase_gate.tasks.rules import escalate, extend_limits, late, refuse_unchanged, require_attempt, since_resumed
+from phase_gate.tasks.rules import escalate, extend_limits, late, refuse_unchanged, require_attempt
 from phase_gate.tasks.verify_verdict import advise_task, judge, require_status, waived_files
 from phase_gate.tasks.work import (
     FINISHED,
@@ -322,9 +322,8 @@ def _take_out(
 def resume_task(session: TaskSession, person: Person) -> TaskStatus:
     """Resume a task that waits for a person, or whose last failure was fixed outside of its files."""
     verification = session.verification()
-    last = verification.last_failure
-    is_open = last is not None and last in since_resumed(verification) and not last.recovered
-    is_open = (is_open or verification.status is Status.BLOCKED) and verification.status not in FINISHED
+    failures = verification.failures[verification.resumed_after :]
+    is_open = bool(failures) and not failures[-1].recovered and verification.status not in FINISHED
     if escalate(verification).level < 2 and not is_open:
         raise NotAllowedError(f"{session.task} does not wait for a person", remedy="phase-gate verify status")
     return _resume(session, "task-resumed", person)
