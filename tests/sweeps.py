@@ -2,7 +2,7 @@
 
 `@pytest.mark.sampled(n)`, at a test or for its module, keeps every nth row of a table; `@pytest.mark.sweep` leaves a
 long test out. A row that is the first to show a clause (`criterion`), a false green (`cheats`) or who
-refuses it (`shows`) is kept as well.
+refuses it (`shows`) is kept as well, and so is the first row of its table with an outcome of its own.
 What is named by its id runs in any case.
 """
 
@@ -19,6 +19,8 @@ IS_WHOLE = "EVERY_ROW" in os.environ
 #: A mark that says what a test shows, and one of its arguments.
 Shown = tuple[str, object]
 SHOWING = ("criterion", "cheats", "shows")
+#: Parameters that say what comes out; so does every one that is true or false.
+OUTCOMES = frozenset({"code", "expected", "guard", "verdict"})
 
 #: The tests that are left, before others choose among them.
 KEPT = pytest.StashKey[tuple[pytest.Item, ...]]()
@@ -29,6 +31,15 @@ def shown_by(item: pytest.Item) -> set[Shown]:
     return {(name, each) for name in SHOWING for mark in item.iter_markers(name) for each in mark.args}
 
 
+def outcomes_of(item: pytest.Item) -> set[Shown]:
+    """Return what comes out of a row of a table."""
+    rows: dict[str, object] = getattr(getattr(item, "callspec", None), "params", {})
+    table = item.nodeid.partition("[")[0]
+    return {
+        (f"{table} {name}", repr(value)) for name, value in rows.items() if name in OUTCOMES or isinstance(value, bool)
+    }
+
+
 def find_sample(items: Iterable[pytest.Item]) -> set[pytest.Item]:
     """Return the tests of the suite: all but the long ones, and of each table its first, every nth, and what is new."""
     kept: set[pytest.Item] = set()
@@ -37,7 +48,8 @@ def find_sample(items: Iterable[pytest.Item]) -> set[pytest.Item]:
     for item in items:
         if item.get_closest_marker("sweep") is not None:
             continue
-        table, shows, mark = item.nodeid.partition("[")[0], shown_by(item), item.get_closest_marker("sampled")
+        table, mark = item.nodeid.partition("[")[0], item.get_closest_marker("sampled")
+        shows = shown_by(item) | outcomes_of(item)
         if mark is None or numbers[table] % mark.args[0] == 0 or shows - shown:
             kept.add(item)
             shown |= shows

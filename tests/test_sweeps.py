@@ -9,7 +9,7 @@ from tests.conftest import ROOT
 from tests.integrity.stage import EXPERIMENTS
 from tests.sweeps import KEPT, shown_by
 
-#: Has a table of seven, in which the fifth alone shows something; a module's table; and a long test.
+#: Has a table of seven, in which the fifth alone shows something; a module's table; two outcomes; and a long test.
 TESTS = """\
 import pytest
 
@@ -30,6 +30,11 @@ class TestOthers:
     def test_single(self):
         pass
 
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize(("number", "expected"), [(1, "yes"), (2, "yes"), (3, "no"), (4, "no")])
+def test_outcomes(number, expected):
+    pass
+
 @pytest.mark.sweep
 def test_long():
     pass
@@ -44,13 +49,14 @@ def pytest_collection_modifyitems(config, items):
 
 SAMPLE = ["test_table[1]", "test_table[4]", "test_table[5]", "test_table[7]"]
 OTHERS = ["test_table_of_the_module[1]", "test_table_of_the_module[3::4]", "test_single"]
+OUTCOMES = ["test_outcomes[1-yes]", "test_outcomes[3-no]"]
 TABLE = [f"test_table[{number}]" for number in range(1, 8)]
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        pytest.param((), [*SAMPLE, *OTHERS], id="a-sample"),
+        pytest.param((), [*SAMPLE, *OTHERS, *OUTCOMES], id="a-sample"),
         pytest.param(("test_it.py::test_table",), TABLE, id="a-table-by-its-id"),
         pytest.param(("test_it.py::test_long",), ["test_long"], id="a-long-one-by-its-id"),
     ],
