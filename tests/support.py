@@ -82,6 +82,11 @@ class Ran(Value):
         assert verdict["gate_1"]["satisfied"] is not bool(unmet), self.out
         assert code in (None, self.code), self.out
 
+    @property
+    def text(self) -> str:
+        """Output and errors in one line: a panel breaks lines where they are too long."""
+        return " ".join((self.out + self.err).split())
+
     def has(self, *texts: str) -> bool:
         """Tell whether all of these stand in the output; shows the output if not."""
         missing = [text for text in texts if text not in self.out + self.err]
@@ -194,10 +199,10 @@ class Project:
         self.git("commit", "-q", "--allow-empty", "-m", "state")
 
     def status(self) -> Any:
-        return self.gate("status", "--json").document
+        return self.call("status", "--json").document
 
     def runs(self) -> list[dict[str, Any]]:
-        runs: list[dict[str, Any]] = self.gate("history", "--json").document["runs"]
+        runs: list[dict[str, Any]] = self.call("history", "--json").document["runs"]
         return runs
 
     def report(self, name: str = "verdict.json") -> Any:

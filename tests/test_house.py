@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import PACKAGE, Edge, Size, edges, find_ring, lower, modules, over_budget, read_budgets, sizes, upward
+from tests.house import PACKAGE, Edge, edges, find_ring, modules, over_budget, read_budgets, sizes, upward
 
 
 @pytest.fixture(scope="module")
@@ -53,27 +53,3 @@ def test_imports_upwards_and_rings_are_found(tmp_path: Path) -> None:
         path.write_text(f"import {PACKAGE}.{imported}\n", encoding="utf-8")
     assert [str(edge) for edge in upward(edges(tmp_path))] == ["gate.state:1 imports cli.show"]
     assert sorted({*find_ring(edges(tmp_path))}) == ["errors", "values"]
-
-
-def test_what_grew_is_told_and_budgets_only_go_down() -> None:
-    budget, now = Size(2, 100, 500, 10, 6.0), Size(3, 101, 501, 11, 6.31)
-    told = over_budget({"gate": now, "new": now}, {"gate": budget, "old": budget})
-    assert [sentence.partition(", its budget")[0] for sentence in told] == [
-        "new has no budget",
-        *("gate has 3 modules", "gate has 101 lines", "gate has 501 tokens", "gate has 11 lines that are not Python"),
-        "gate has 6.31 tokens a line",
-        "old is gone: its budget goes, too",
-    ]
-    assert over_budget({"gate": Size(1, 90, 400, 0, 6.3)}, {"gate": budget}) == []
-    assert lower({"gate": Size(1, 120, 400, 10, 7.0)}, {"gate": budget}) == {"gate": Size(1, 100, 400, 10, 6.0)}
-
-
-def test_comments_and_docstrings_are_no_tokens(tmp_path: Path) -> None:
-    package = tmp_path / "src" / PACKAGE / "gate"
-    package.mkdir(parents=True)
-    package.joinpath("order.py").write_text(
-        '"""What it is for."""\n\n# Why.\ntext = "kept"\n\n\ndef f() -> None:\n    """More."""\n', encoding="utf-8"
-    )
-    package.joinpath("rules.yaml").write_text("a: 1\n", encoding="utf-8")
-    # text, =, "kept"; def, f, (, ), ->, None, colon.
-    assert sizes(tmp_path)["gate"] == Size(1, 8, 10, 1, 5.0)

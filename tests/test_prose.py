@@ -71,17 +71,6 @@ def test_no_code_reads_its_own_sentences() -> None:
     assert not REVIEWED.keys() - found.keys(), "a reviewed place is gone"
 
 
-def test_the_search_itself() -> None:
-    code = """
-reason.removeprefix("go on: ")
-"is gone" in detail
-answer.rsplit("\\n  next:", 1)
-name.partition(":")
-"tests" in names
-"""
-    assert [text for _, text in find_prose(ast.parse(code))] == ["go on: ", "is gone", "\n  next:"]
-
-
 # --- the English of the documentation, and of the code
 
 ROOT = Path(__file__).parent.parent
@@ -167,17 +156,3 @@ def test_schemas_and_shipped_rules_are_plain_american_english() -> None:
     found = {path.name: words for path in files if (words := odd_words(path.read_text(encoding="utf-8"), WORDS))}
     assert files
     assert found == {}
-
-
-def test_words_are_found_in_prose_only() -> None:
-    text = "Colours mend `behaviour`.\n\n```console\n$ anew\n```\n"
-    assert odd_words(text) == ["mend (fix)", "Colours (American spelling)"]
-
-
-def test_words_are_found_in_comments_docstrings_and_messages() -> None:
-    source = '"""Mend it."""\n\nmend = 1  # begin anew\nraise ValueError(f"{mend} stands in the way")\n'
-    assert [words for _, text in texts_of(source) for words in odd_words(text)] == [
-        "anew (again)",
-        "Mend (fix)",
-        "stands in (is in)",
-    ]

@@ -20,7 +20,6 @@ from tests.docs.blocks import (
     Block,
     Session,
     blocks_of,
-    matches,
     pages,
     run_page,
     shows_proofs,
@@ -168,20 +167,6 @@ def test_the_readme_begins_with_what_to_install() -> None:
     blocks = blocks_of(ROOT / "README.md")
     assert blocks[0].kind == "sh install"
     assert tuple(block.lines[0] for block in blocks if block.kind == "sh set-up") == SET_UP
-
-
-@pytest.mark.parametrize(
-    ("expected", "output", "is_same"),
-    [
-        pytest.param(["a"], ["a", "b"], False, id="a-line-too-many"),
-        pytest.param(["a", "..."], ["a", "b", "c"], True, id="dots-are-any-lines"),
-        pytest.param(["...", "c"], ["a", "b"], False, id="what-follows-dots-has-to-be-there"),
-        pytest.param(["in [...]s"], ["in 0.10s"], True, id="brackets-are-any-text"),
-        pytest.param(["==== in [...]s ===="], ["=== in 10.10s ==="], True, id="a-rule-is-shorter-around-more"),
-    ],
-)
-def test_wildcards(expected: list[str], output: list[str], is_same: bool) -> None:
-    assert matches(expected, output) is is_same
 
 
 def _quoted(lines: tuple[str, ...]) -> str:

@@ -72,17 +72,6 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert find_broken_links(page) == []
 
 
-def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    ours = f"{REPOSITORY}/blob/main"
-    text = (
-        "[gone](nowhere.md) [away](https://example.org) [no](#nothing) [yes](#a-title)\n\n# A `title`\n"
-        f"[here]({ours}/LICENSE) [not]({ours}/LICENCE)\n"
-    )
-    page.write_text(text, encoding="utf-8")
-    assert find_broken_links(page) == ["nowhere.md", "#nothing", f"{ours}/LICENCE"]
-
-
 def test_the_repository_has_one_address() -> None:
     """A file that can't read pyproject.toml repeats its address, and no file has another one."""
     expected = REPOSITORY.removeprefix("https://")

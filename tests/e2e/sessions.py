@@ -50,15 +50,6 @@ def judge(project: Project, *arguments: str, plugins: tuple[str, ...] = ()) -> t
     return ran, project.report(REPORT)
 
 
-def command(project: Project, *arguments: str) -> Ran:
-    """Call the command in this process: the same as `sample.gate`, without the time that a process takes."""
-    return project.call(*arguments)
-
-
-def status(project: Project) -> Any:
-    return command(project, "status", "--json").document
-
-
 def leave_signal(project: Project, text: str) -> None:
     """Write the signal file by hand."""
     project.write({".phase-gate/exit-signal.yaml": text})

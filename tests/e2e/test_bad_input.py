@@ -22,11 +22,6 @@ from tests.support import CALC, FAILING_TESTS, Project, Ran
 WITNESS = f"{FAILING_TESTS}\n\nopen('ran.txt', 'w').close()\n"
 
 
-def flat(ran: Ran) -> str:
-    """Return the output without its line breaks: a panel folds long sentences."""
-    return " ".join(ran.out.split())
-
-
 def place(path: Path, content: str | bytes | None) -> None:
     """Put content there; None is a folder."""
     if path.is_dir():
@@ -120,7 +115,7 @@ def make_newer(folder: Path) -> None:
 def assert_not_recorded(red: Project, ran: Ran, problem: str, slug: str) -> None:
     assert ran.code == 11
     assert_output_is_complete(ran)
-    text = flat(ran)
+    text = ran.text
     assert f"nothing recorded, the gate is closed: {problem}" in text
     assert f"[{slug}]" in text
 
@@ -240,6 +235,6 @@ def test_the_disk_is_full_at_the_end_of_the_run(red: Project, monkeypatch: pytes
     red.remove("conftest.py")
     again = red.run("--phase=red")
     assert again.code == 0
-    assert "was lost: it never ended, so the streak starts over" in flat(again)
+    assert "was lost: it never ended, so the streak starts over" in again.text
     kinds = [run["kind"] for run in red.call("history", "--json").document["runs"]]
     assert kinds == ["complete", "lost", "complete"]

@@ -116,7 +116,7 @@ def test_a_file_that_can_not_be_written_changes_no_verdict(project: Project, git
     project.run("--phase=green")
     ran = project.run("--phase=green")
     assert ran.code == 0
-    assert "of the CI system could not be written: " in " ".join(ran.out.split())
+    assert "of the CI system could not be written: " in ran.text
 
 
 def test_a_name_that_looks_like_a_command_is_only_shown(project: Project, github: Runner) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.claims.test_blocks import DOYAKEN, EXIT, PRP
-from tests.e2e.sessions import command, ledger, status
+from tests.e2e.sessions import ledger
 from tests.support import OURS, Project, Ran
 
 #: The source document's block, as it stands there.
@@ -64,7 +64,7 @@ def in_git(project: Project) -> None:
 
 def call(project: Project, text: str, *arguments: str) -> Ran:
     project.write({"said.txt": text})
-    return command(project, "claim", "said.txt", *arguments, "--json")
+    return project.call("claim", "said.txt", *arguments, "--json")
 
 
 def claim(project: Project, text: str, *arguments: str) -> Any:
@@ -153,11 +153,11 @@ def test_a_person_may_force_completion(project: Project) -> None:
     begin(project, "overrides: {allow_non_interactive: true}\n", work=WRONG)
     reason = ("--reason", "the vendor confirmed the number by phone")
     assert claim(project, GOOD)["gate"] == "blocked"
-    assert command(project, "force", *reason).code != 0, "nobody answers for it"
-    assert command(project, "force", *reason, "--by", "ann", "--word=OVERRIDE").code == 0
+    assert project.call("force", *reason).code != 0, "nobody answers for it"
+    assert project.call("force", *reason, "--by", "ann", "--word=OVERRIDE").code == 0
     (record,) = [line["data"] for line in ledger(project) if line["kind"] == "overridden"]
     assert (record["kind"], record["by"]) == ("force", "ann")
-    assert status(project)["evaluation"]["forced_exit"] is True
+    assert project.status()["evaluation"]["forced_exit"] is True
 
 
 @pytest.mark.criterion("CG-08")
@@ -176,7 +176,7 @@ def test_an_override_is_a_request(project: Project, configuration: str, work: st
     ran = call(project, asked)
     assert (ran.code, ran.document["override"]) == (code, {"requested": True, "honoured": code == 0})
     assert claims(project)[-1]["override"]["requested"] is True
-    assert command(project, "check").code == 10, "Gate 2 never opens by it"
+    assert project.call("check").code == 10, "Gate 2 never opens by it"
 
 
 @pytest.mark.criterion("CG-09", "SE-08")
@@ -199,9 +199,9 @@ def test_a_gate_that_never_passes_opens_the_circuit(project: Project) -> None:
         codes.append(call(project, GOOD).code)
         project.run("--phase=green")
     assert codes == [10, 10, 10, 10, 12]
-    breaker = command(project, "status", "--json").document["breaker"]
+    breaker = project.call("status", "--json").document["breaker"]
     assert breaker["reason"] == "5 claims in a row that the exit gate blocked"
-    assert command(project, "check").code == 12
+    assert project.call("check").code == 12
 
 
 @pytest.mark.criterion("CG-11")
@@ -220,7 +220,7 @@ def test_the_documents_configuration_is_accepted(project: Project) -> None:
 @pytest.mark.criterion("CG-12", "SE-09")
 @pytest.mark.parametrize("style", ["exit", "prp", "doyaken", "ralph"])
 def test_an_echoed_prompt_is_no_claim(project: Project, style: str) -> None:
-    prompt = command(begin(project), "agent", "prompt", "--style", style)
+    prompt = begin(project).call("agent", "prompt", "--style", style)
     assert prompt.has("GREEN", "Gate 1", "Gate 2", "at the left margin")
     for echoed in (prompt.out, prompt.out.replace("```", "")):
         found = claim(project, echoed)
@@ -236,12 +236,12 @@ def test_thresholds_can_be_calibrated_from_what_became_of_claims(project: Projec
     for _ in range(2):
         project.run("--phase=green")
     score = claim(project, GOOD)["confidence"]
-    assert command(project, "signal", "--reason", "done now").code == 0
-    found = command(project, "history", "--calibration", "--json").document
+    assert project.call("signal", "--reason", "done now").code == 0
+    found = project.call("history", "--calibration", "--json").document
     rows = [row for row in found["rows"] if row["claims"]]
     assert (sum(row["claims"] for row in rows), sum(row["true"] for row in rows)) == (2, 1)
     assert [row["low"] <= score < row["high"] for row in rows if row["true"]] == [True]
-    said = command(project, "history", "--calibration").out
+    said = project.call("history", "--calibration").out
     assert [row.split()[1:] for row in said.splitlines() if row.endswith("%")] == [["2", "1", "50%"]]
 
 
@@ -343,7 +343,7 @@ def test_sigint_ends_the_run_at_once(project: Project) -> None:
             assert process.wait(60) == 2
         finally:
             process.kill()
-    (run,) = command(project, "history", "--json").document["runs"]
+    (run,) = project.call("history", "--json").document["runs"]
     assert (run["kind"], run["iteration"]) == ("incomplete", None)
 
 
@@ -367,16 +367,16 @@ def test_sigint_while_a_signal_is_proven(project: Project, monkeypatch: pytest.M
     monkeypatch.setattr("phase_gate.evidence.gathering.PROVER", prover.__name__)
     monkeypatch.setattr("phase_gate.decisions.signalling.prove_before_exit", interrupt)
     if how == "by-the-command":
-        ran = command(project, "signal", "--reason", "it answers")
+        ran = project.call("signal", "--reason", "it answers")
         assert (ran.code, ran.err.splitlines()) == (
             130,
             ["phase-gate: interrupted; phase-gate status shows what is recorded"],
         )
-        assert status(project)["status"] == "waiting"
+        assert project.status()["status"] == "waiting"
     else:
         ran = project.run("--phase=green", "--exit-signal=done")
         assert (ran.code, "does not count (incomplete): interrupted" in ran.out) == (2, True)
-        last = command(project, "history", "--json").document["runs"][-1]
+        last = project.call("history", "--json").document["runs"][-1]
         assert (last["kind"], last["iteration"]) == ("incomplete", None)
 
 
@@ -438,7 +438,7 @@ def work(project: Project, workflow: str, configuration: str = "") -> Project:
 
 
 def give_signal(project: Project) -> Ran:
-    return command(project, "signal", "--reason", "the claim is true", "--json")
+    return project.call("signal", "--reason", "the claim is true", "--json")
 
 
 def points(document: Any) -> dict[str, int]:
@@ -576,7 +576,7 @@ def test_without_a_task_file_56_points_are_needed(project: Project, text: str, c
 def test_the_prompt_asks_for_the_dual_gate_part(project: Project) -> None:
     begin(project)
     for phase in ("red", "green", "refactor", "document"):
-        prompt = command(project, "agent", "prompt", "--phase", phase, "--style", "prp")
+        prompt = project.call("agent", "prompt", "--phase", phase, "--style", "prp")
         assert prompt.has("DUAL_GATE:", "  GATE_1: true | false", "  GATE_1_DETAIL: <", "  GATE_2: true | false")
         assert prompt.has("  CAN_EXIT: true | false")
 

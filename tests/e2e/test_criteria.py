@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e.sessions import command, judge, unmet_guards
+from tests.e2e.sessions import judge, unmet_guards
 from tests.support import Project
 
 CRITERIA = """\
@@ -57,7 +57,7 @@ def leave_red(project: Project, *arguments: str) -> Project:
 
 
 def standings(project: Project) -> dict[str, str]:
-    table = command(project, "status", "--criteria", "--json").document
+    table = project.call("status", "--criteria", "--json").document
     return {row["id"]: row["standing"] for row in table["criteria"]}
 
 
@@ -111,7 +111,7 @@ def test_others(year):
     begin(project, tests, criteria=f"{CRITERIA}- [ ] AC-3 There are years\n")
     ran = project.run("--phase=red", "--phase-criteria=criteria.md", "--strict-markers")
     assert ran.code == 0, ran.out
-    rows = command(project, "status", "--criteria", "--json").document["criteria"]
+    rows = project.call("status", "--criteria", "--json").document["criteria"]
     assert [sorted(row["tests"]) for row in rows] == [
         ["test_leap.py::TestFourth::test_fourth"],
         ["test_leap.py::test_others[1900]"],
@@ -223,7 +223,7 @@ def test_a_criterion_without_a_test_is_named_with_its_place(project: Project) ->
         "advisory: test_leap.py::test_century is marked with AC-7, which is not in criteria.md [criterion-unknown]",
         'mark a test for each with @pytest.mark.criterion("ID")',
     )
-    assert command(project, "explain", "criteria-covered").has("    AC-2: no test is marked with it (criteria.md:4)")
+    assert project.call("explain", "criteria-covered").has("    AC-2: no test is marked with it (criteria.md:4)")
 
 
 # --- what people see -------------------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ def test_status_shows_the_table(project: Project) -> None:
     criteria = f"{CRITERIA}- [ ] Nothing else\n\n- UTF-8\n"
     begin(project, TESTS.replace('"AC-2"', '"AC-1"'), criteria=criteria, leap=None)
     project.run("--phase=red", "--phase-criteria=criteria.md")
-    shown = command(project, "status", "--criteria")
+    shown = project.call("status", "--criteria")
     assert shown.code == 10
     assert shown.out == (
         "+ AC-1  failing     Every fourth year is a leap year\n"
@@ -251,7 +251,7 @@ def test_status_shows_the_table(project: Project) -> None:
 def test_the_table_is_of_the_phase_that_saw_it(project: Project) -> None:
     leave_red(project).run("--phase=green", "-k", "fourth")
     assert project.status()["phase"] == "GREEN"
-    assert command(project, "status", "--criteria").has("as the last complete run in RED saw it")
+    assert project.call("status", "--criteria").has("as the last complete run in RED saw it")
     project.write(leap="def is_leap(year):\n    return year % 4 == 0\n").run("--phase=green")
-    shown = command(project, "status", "--criteria")
+    shown = project.call("status", "--criteria")
     assert shown.has("+ AC-1  passing", "- AC-2  failing", "test_leap.py::test_century  failed", "in GREEN saw it")

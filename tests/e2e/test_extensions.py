@@ -11,16 +11,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.storage.lock import hold_lock
-from tests.e2e.sessions import (
-    command,
-    judge,
-    ledger,
-    status,
-    step_tests,
-    steps,
-    unmet_clauses,
-    unmet_guards,
-)
+from tests.e2e.sessions import judge, ledger, step_tests, steps, unmet_clauses, unmet_guards
 from tests.support import OURS, Project, Ran
 
 WAITS = "Gate 1 is open; Gate 2 waits for the exit signal"
@@ -62,7 +53,7 @@ def test_six_runs_at_once_lose_nothing(project: Project) -> None:
     assert (kinds["created"], kinds["cycle-began"], kinds["phase-entered"]) == (1, 1, 1)
     assert (kinds["run-started"], kinds["run-ended"], kinds["evaluated"]) == (6, 6, 6)
     assert [line["seq"] for line in ledger(project)] == list(range(1, audit.document["events"] + 1))
-    now = status(project)
+    now = project.status()
     assert (now["iteration"], now["open_runs"], now["lost_runs"]) == (6, [], [])
 
 
@@ -97,7 +88,7 @@ def test_a_session_from_an_empty_folder_without_configuration(project: Project) 
     project.write(steps=steps(2))
     assert [project.run_process("--phase=green").code for _ in range(2)] == [10, 0]
     assert project.gate("signal", "--reason", "both pass", "-v").has("both gates are open: GREEN has exited")
-    now = status(project)
+    now = project.status()
     assert (now["phase"], now["exited"], now["workflow"], now["cycle"]) == ("GREEN", True, "tdd", 1)
     assert Path(now["root"]) == project.root
     # Nothing was put into the project but the state folder, which git does not see.
@@ -182,7 +173,7 @@ def test_hooks_of_a_conftest_measure_and_guard(project: Project) -> None:
     assert ran.has("guard   well-covered: only 79.5 percent are covered")
     assert (verdict["metrics"]["coverage_percent"], verdict["metrics"]["measured_in"]) == (79.5, "RED")
     # A signal that comes later is judged by the same rules, though the command loads no conftest.
-    signal = command(project, "signal", "--reason", "both fail", "-v")
+    signal = project.call("signal", "--reason", "both fail", "-v")
     assert signal.code == 10
     assert signal.has("well-covered: only 79.5 percent are covered")
 
@@ -205,7 +196,7 @@ def test_a_hook_offers_a_workflow(project: Project) -> None:
     assert ran.code == 0
     assert ran.has("Gate 1  Something fails", "both gates are open: SPIKE has exited, the cycle is done")
     assert (verdict["phase"], verdict["gate_1"]["condition"]) == ("SPIKE", "tests_failing > 0")
-    assert status(project)["workflow"] == "short"
+    assert project.status()["workflow"] == "short"
 
 
 @pytest.mark.criterion("DC-07")
@@ -259,7 +250,7 @@ def test_a_hook_that_fails_after_the_verdict_changes_nothing(project: Project) -
     ran, verdict = judge(project, "--phase=red", "--exit-signal=it fails", "--phase-exit=dual")
     assert (ran.code, verdict["can_exit"]) == (0, True)
     assert ran.has("pytest_phase_gate_evaluated of", "raised OSError: no net")
-    assert command(project, "check").code == 0
+    assert project.call("check").code == 0
 
 
 #: Holds in RED though every test passes.

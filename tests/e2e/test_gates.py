@@ -18,7 +18,6 @@ from phase_gate.report.text import BEGIN, END, block_fields, render_status_block
 from phase_gate.storage.signal_file import parse_signal
 from tests.conftest import ROOT
 from tests.e2e.sessions import (
-    command,
     faults,
     judge,
     leave_red,
@@ -27,7 +26,6 @@ from tests.e2e.sessions import (
     logged_evaluations,
     sentence,
     signal_is_there,
-    status,
     step_tests,
     steps,
     unmet_clauses,
@@ -69,8 +67,8 @@ def test_only_both_gates_together_let_a_phase_end(
     assert verdict["can_exit"] is (runs == 2 and signal)
     assert sentence(verdict) == reason
     assert ran.has(f"verdict {reason}"[:70])
-    assert command(project, "check").code == code
-    assert status(project)["exited"] is (code == 0)
+    assert project.call("check").code == code
+    assert project.status()["exited"] is (code == 0)
 
 
 # --- DG-02 -------------------------------------------------------------------------------------------------------
@@ -124,7 +122,7 @@ ONE_OF = (
 def declare(project: Project, fact: str) -> None:
     # A phase has to be entered before a fact can be declared for it.
     project.run("--phase=refactor")
-    assert command(project, "declare", fact, "--reason", "looked at it").code == 0
+    assert project.call("declare", fact, "--reason", "looked at it").code == 0
 
 
 @pytest.mark.criterion("DG-04")
@@ -175,11 +173,11 @@ def _begin_document(project: Project) -> Project:
 @pytest.mark.criterion("DG-05")
 def test_the_phase_needs_no_run_of_the_tests(project: Project) -> None:
     _begin_document(project)
-    assert command(project, "advance", "-v").code == 10
+    assert project.call("advance", "-v").code == 10
     project.write(_WRITTEN)
-    assert command(project, "advance", "-v").has(WAITS)
-    assert command(project, "signal", "--reason", "written", "-v").code == 0
-    assert status(project)["phase"] == "DONE"
+    assert project.call("advance", "-v").has(WAITS)
+    assert project.call("signal", "--reason", "written", "-v").code == 0
+    assert project.status()["phase"] == "DONE"
 
 
 # --- DG-06 -------------------------------------------------------------------------------------------------------
@@ -249,7 +247,7 @@ def test_gate_1_and_the_signal_of_two_iterations_end_nothing(project: Project) -
     assert (third.code, verdict["iteration"], verdict["gate_1"]["satisfied"]) == (10, 3, False)
     assert (verdict["can_exit"], verdict["gate_2"]["satisfied"]) == (False, True)
     assert sentence(verdict).startswith("signal came too early: 1 test already passes")
-    assert status(project)["exited"] is False
+    assert project.status()["exited"] is False
 
 
 # --- DG-08 -------------------------------------------------------------------------------------------------------
@@ -272,8 +270,8 @@ def test_perfect_metrics_never_become_a_signal(project: Project) -> None:
             "problem": "",
         }
     assert sentence(verdict) == WAITS
-    assert command(project, "check", "--gate1").code == 0
-    assert command(project, "check").code == 10
+    assert project.call("check", "--gate1").code == 0
+    assert project.call("check").code == 10
     assert project.run("--phase=refactor").code == 13
 
 
@@ -325,11 +323,11 @@ def test_the_streak_goes_on_in_another_process(project: Project) -> None:
     first = project.run_process("--phase=green", "--exit-signal=green", "--phase-exit=dual", "-v")
     assert first.code == 10
     assert first.has("1 >= 2", PREMATURE, f"signal came too early: {ONE_MORE}"[:60])
-    assert status(project)["streak"] == 1
+    assert project.status()["streak"] == 1
     second = project.run_process("--phase=green", "--exit-signal=green", "--phase-exit=dual", "-v")
     assert second.code == 0
     assert second.has("2 >= 2", "both gates are open: GREEN has exited")
-    assert (status(project)["streak"], status(project)["exited"]) == (2, True)
+    assert (project.status()["streak"], project.status()["exited"]) == (2, True)
 
 
 # --- DG-10 -------------------------------------------------------------------------------------------------------
@@ -366,13 +364,13 @@ def read_back(text: str) -> dict[str, Any]:
 def test_a_verdict_as_a_block_reads_back_to_the_same_values(project: Project) -> None:
     leave_red(project, 2).write(steps=steps(1))
     project.run("--phase=green", f'--exit-signal=it says: "done"\n{END}\nключ: true')
-    printed = command(project, "status", "--block")
+    printed = project.call("status", "--block")
     assert printed.code == 10
     rows = printed.out.splitlines()
     assert (rows[0], rows[-1]) == (BEGIN, END)
     assert "DUAL_GATE:" in rows
     block = read_back(f"An agent says:\n\n{printed.out}\nand goes on.\n")
-    verdict = status(project)["evaluation"]
+    verdict = project.status()["evaluation"]
     assert (block["GATE_1"], block["GATE_2"], block["CAN_EXIT"]) == (False, True, False)
     assert block == block_fields(verdict)
     assert (block["REASON"], block["EXIT_SIGNAL"]) == (verdict["reason"], True)
@@ -440,7 +438,7 @@ def test_a_signal_before_gate_1_holds_gives_exactly_this_warning(project: Projec
     ran = project.run("--phase=red", "--exit-signal=done")
     assert ran.code == 10
     assert f"Gate 2  early    {PREMATURE}" in ran.out.splitlines()
-    now = status(project)
+    now = project.status()
     assert now["evaluation"]["warnings"] == [PREMATURE]
     assert (now["evaluation"]["can_exit"], now["exited"]) == (False, False)
     assert sentence(now["evaluation"]).startswith("signal came too early: ")
@@ -459,12 +457,12 @@ def test_a_gate_that_nothing_can_satisfy_is_skipped_by_a_person(project: Project
     project.run("--phase=red", "--exit-signal=two tests")
     skip = ("breaker", "skip", "--reason", "the vendor's library can't do it", "--by", "ann")
     for number in range(5):
-        assert command(project, *skip).code == 13, "not while it may still get better"
+        assert project.call(*skip).code == 13, "not while it may still get better"
         project.write(steps=f"{steps(1)}\n\nTRY = {number}\n")
         project.run("--phase=green")
-    assert command(project, "check").code == 12
-    assert command(project, *skip).code == 0
-    now = status(project)
+    assert project.call("check").code == 12
+    assert project.call(*skip).code == 0
+    now = project.status()
     assert (now["exited"], now["forced_exit"], now["evaluation"]["forced_exit"]) == (True, True, True)
     assert now["evaluation"]["gate_1"]["satisfied"] is False, "it is bypassed, not made true"
     recorded = [line["data"] for line in ledger(project) if line["kind"] == "overridden"]
@@ -489,9 +487,9 @@ def every_kind_of_verdict(project: Project) -> dict[str, Any]:
     project.write(test_steps=step_tests(2), steps=steps(2))
     project.run("--phase=green")
     project.run("--phase=green")
-    found["command"] = command(project, "signal", "--json", "--reason", "both pass").document
+    found["command"] = project.call("signal", "--json", "--reason", "both pass").document
     found["unknown-clauses"] = judge(project, "--phase=refactor")[1]
-    found["status"] = status(project)["evaluation"]
+    found["status"] = project.status()["evaluation"]
     return found
 
 
@@ -506,7 +504,7 @@ def test_every_verdict_is_valid_against_the_published_schema(project: Project) -
         assert [error.message for error in validator(schema).iter_errors(document)] == [], kind
     for line, document in enumerate(logged_evaluations(project)):
         assert faults("evaluation", document) == [], line
-    assert faults("status", status(project)) == []
+    assert faults("status", project.status()) == []
     # The other way round: the schema asks for nothing that no document has.
     assert set(documents["holds"]) == set(schema["properties"]) == set(schema["required"])
     verdict = documents["command"]
@@ -574,10 +572,10 @@ def test_every_verdict_is_in_the_ledger_with_its_values(project: Project) -> Non
     given = []
     project.write(test_steps=step_tests(2), steps=steps(1))
     given.append(judge(project, "--phase=red")[1])
-    given.append(command(project, "signal", "--json", "--reason", "early").document)
+    given.append(project.call("signal", "--json", "--reason", "early").document)
     project.remove("steps.py")
     given.append(judge(project, "--phase=red")[1])
-    given.append(command(project, "signal", "--json", "--reason", "both fail").document)
+    given.append(project.call("signal", "--json", "--reason", "both fail").document)
     project.write(steps=steps(2))
     given.append(judge(project, "--phase=green")[1])
     given.append(judge(project, "--phase=green", "--exit-signal=both pass")[1])
@@ -587,14 +585,14 @@ def test_every_verdict_is_in_the_ledger_with_its_values(project: Project) -> Non
     assert [verdict["can_exit"] for verdict in logged] == [False, False, False, True, False, True]
     assert [verdict["gate_1"]["values"]["tests_passing"] for verdict in logged] == [1, 1, 0, 0, 2, 2]
 
-    events = command(project, "history", "--events", "--json").document["events"]
+    events = project.call("history", "--events", "--json").document["events"]
     shown = [event for event in events if event["kind"] == "evaluated"]
     assert [(row["phase"], row["iteration"], row["can_exit"], row["reason"]) for row in shown] == [
         (verdict["phase"], verdict["iteration"], verdict["can_exit"], verdict["reason"]) for verdict in given
     ]
-    text = command(project, "history", "--events")
+    text = project.call("history", "--events")
     assert text.has("evaluated", "both gates are open: GREEN has exited", "1 test already passes")
-    assert command(project, "audit").has(f"{len(given)} evaluated", "intact")
+    assert project.call("audit").has(f"{len(given)} evaluated", "intact")
 
 
 # --- DG-17 -------------------------------------------------------------------------------------------------------
@@ -603,16 +601,16 @@ def test_every_verdict_is_in_the_ledger_with_its_values(project: Project) -> Non
 @pytest.mark.criterion("DG-17")
 def test_a_later_run_decides_anew(project: Project) -> None:
     leave_red(project, 2)
-    assert (status(project)["exited"], command(project, "check").code) == (True, 0)
+    assert (project.status()["exited"], project.call("check").code) == (True, 0)
     ran, verdict = judge(project, "--phase=red", "--phase-exit=dual")
     assert (ran.code, verdict["gate_1"]["satisfied"], verdict["gate_2"]["answer"]) == (10, True, "absent")
-    assert (sentence(verdict), status(project)["exited"]) == (WAITS, False)
+    assert (sentence(verdict), project.status()["exited"]) == (WAITS, False)
     project.write(steps=steps(1))
     ran, verdict = judge(project, "--phase=red", "--phase-exit=dual")
     assert (ran.code, verdict["iteration"], verdict["can_exit"]) == (10, 3, False)
     already = "not done: 1 test already passes, but a new test must fail first: test_steps.py::test_step_1"
     assert sentence(verdict) == already
-    assert (status(project)["exited"], command(project, "check").code) == (False, 10)
+    assert (project.status()["exited"], project.call("check").code) == (False, 10)
     refused = project.run("--phase=green")
     assert (refused.code, refused.has("GREEN can't begin: RED has not exited")) == (13, True)
 
@@ -655,7 +653,7 @@ def test_the_verdict_names_what_is_missing(project: Project, file: str, text: st
     _, verdict = judge(project, "--phase=green", "--phase-exit=dual")
     assert sentence(verdict).startswith(reason)
     assert (verdict["gate_1"]["satisfied"], verdict["can_exit"]) == (is_open, False)
-    assert f"verdict {reason.strip()}" in " ".join(command(project, "explain").out.split())
+    assert f"verdict {reason.strip()}" in project.call("explain").text
 
 
 # --- DG-19 -------------------------------------------------------------------------------------------------------
@@ -689,13 +687,13 @@ def test_the_four_phases_follow_each_other(project: Project) -> None:
     back = project.run("--phase=green")
     assert back.code == 13
     assert back.has("GREEN is before REFACTOR", "phase-gate rewind green")
-    assert command(project, "signal", "--reason", "tidy").has("both gates are open: REFACTOR has exited")
+    assert project.call("signal", "--reason", "tidy").has("both gates are open: REFACTOR has exited")
 
-    assert command(project, "advance").has("DOCUMENT begins")
-    done = command(project, "signal", "--reason", "written down")
+    assert project.call("advance").has("DOCUMENT begins")
+    done = project.call("signal", "--reason", "written down")
     assert done.code == 0
     assert done.has("both gates are open: DOCUMENT has exited, the cycle is done", "(replaced)")
-    assert status(project)["phase"] == "DONE"
+    assert project.status()["phase"] == "DONE"
     assert [line["data"]["phase"] for line in ledger(project) if line["kind"] == "phase-exited"] == [
         "RED",
         "GREEN",
@@ -733,7 +731,7 @@ def test_a_replaced_gate_is_shown_in_every_verdict(project: Project) -> None:
     # The guards stay, and Gate 2 does.
     assert "complete-run" in [guard["name"] for guard in verdict["gate_1"]["guards"]]
     assert (verdict["can_exit"], sentence(verdict)) == (False, WAITS)
-    signal = command(project, "signal", "--reason", "enough", "-v")
+    signal = project.call("signal", "--reason", "enough", "-v")
     assert signal.code == 0
     assert signal.has("(replaced)")
 
@@ -753,7 +751,7 @@ def test_the_four_gates_of_the_document_drive_a_session(project: Project) -> Non
     assert ran.code == 0
     assert ran.has("Gate 1  Tests Generated and Failing", "open")
     assert "tests_failing == tests_total AND tests_passing == 0" in verdict["gate_1"]["condition"]
-    assert command(project, "signal", "--reason", "both fail", "-v").has("both gates are open: RED has exited")
+    assert project.call("signal", "--reason", "both fail", "-v").has("both gates are open: RED has exited")
 
     project.write(steps=steps(2))
     ran, verdict = judge(project, "--phase=green", BY_DOCUMENT)
@@ -772,8 +770,8 @@ def test_the_four_gates_of_the_document_drive_a_session(project: Project) -> Non
         "no_more_improvements_identified",
     ]
     assert ran.has("Gate 1  Tests Still Passing + Refactoring Done", "5")
-    assert command(project, "declare", "no_improvements_found=true", "--reason", "read it twice").code == 0
-    assert command(project, "signal", "--reason", "tidy", "-v").has("both gates are open: REFACTOR has exited")
+    assert project.call("declare", "no_improvements_found=true", "--reason", "read it twice").code == 0
+    assert project.call("signal", "--reason", "tidy", "-v").has("both gates are open: REFACTOR has exited")
 
     ran, verdict = judge(project, "--phase=document", BY_DOCUMENT, "--exit-signal=written")
     assert ran.code == 10

@@ -8,16 +8,11 @@ import unicodedata
 
 import pytest
 
-from tests.support import CALC, FAILING_TESTS, Project, Ran
+from tests.support import CALC, FAILING_TESTS, Project
 
 SIGNAL = ("signal", "--reason", "seen")
 NEW = "from calc import mul\n\n\ndef test_mul():\n    assert mul(2, 3) == 6\n"
 MUL = f"{CALC}\n\ndef mul(a, b):\n    return a * b\n"
-
-
-def unwrapped(ran: Ran) -> str:
-    """Return the output in one line: the panel breaks lines where they are too long."""
-    return " ".join(ran.out.split())
 
 
 # --- tests that move
@@ -117,7 +112,7 @@ def test_a_test_that_guards_what_works_is_shown_and_not_counted(project: Project
     project.write(calc=CALC, test_guard=WITH_GUARD.format(reason='"zero has worked all along"'), test_mul=NEW)
     red = project.run("--phase=red", "-v")
     assert red.code == 0, red.out
-    assert "not counted: test_guard.py::test_guard (zero has worked all along)" in unwrapped(red)
+    assert "not counted: test_guard.py::test_guard (zero has worked all along)" in red.text
     assert project.status()["evaluation"]["gate_1"]["values"]["tests_total"] == 1
 
 
@@ -125,7 +120,7 @@ def test_marks_of_workers_count(project: Project) -> None:
     project.write(calc=CALC, test_guard=WITH_GUARD.format(reason='reason="zero"'), test_mul=NEW)
     red = project.run_process("--phase=red", "-n", "1", "-v", plugins=("xdist",))
     assert red.code == 0, red.out
-    assert "test_guard.py::test_guard (zero)" in unwrapped(red)
+    assert "test_guard.py::test_guard (zero)" in red.text
 
 
 @pytest.mark.parametrize("reason", ["", "reason=None"])
@@ -164,8 +159,8 @@ def test_a_person_is_named_where_both_phases_refuse(in_green: Project, guard: st
     assert in_green.run("--phase=green", "-v").has(guard, "pytest --phase=red")
     back = in_green.run("--phase=red", "-v")
     assert back.code == 10
-    assert "git stash push -u -- FILE), then run: pytest --phase=red" in unwrapped(back), "by name: the new test stays"
-    assert f'phase-gate waive {guard} --reason "..." --by NAME' in unwrapped(back)
+    assert "git stash push -u -- FILE), then run: pytest --phase=red" in back.text, "by name: the new test stays"
+    assert f'phase-gate waive {guard} --reason "..." --by NAME' in back.text
     assert in_green.gate("waive", guard, "--reason", "a fixture for later", "--by", "alice").code == 0
     in_green.run("--phase=green", "-v")
     assert in_green.run("--phase=green", "-v").code == 0

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from tests.e2e.sessions import history_of, last_run, state_of
-from tests.support import CALC, FAILING_TESTS, OURS, Project, Ran
+from tests.support import CALC, FAILING_TESTS, OURS, Project
 
 #: Five tests in two files, one of them with parameters.
 SUITE = {
@@ -37,11 +37,6 @@ def expect(project: Project, kind: str, why: str = "", *, streak: int, iteration
     assert not state.open_runs
     if runs is not None:
         assert len(history_of(project)) == runs
-
-
-def words(ran: Ran) -> str:
-    """The output without its line breaks: the panel wraps."""
-    return " ".join(ran.out.split())
 
 
 # --- void
@@ -221,7 +216,7 @@ def test_a_module_that_cannot_be_imported_does_not_hide_the_rest_in_red(project:
     )
     ran = project.run_process("--phase=red", "--phase-report=verdict.json", *WORKERS, plugins=("xdist",))
     assert ran.code == 10, ran.out
-    assert "closed test_c.py syntax-error: " in words(ran), "a slip is not red"
+    assert "closed test_c.py syntax-error: " in ran.text, "a slip is not red"
     expect(project, "complete", streak=0, iteration=1)
     metrics = project.report()["metrics"]
     assert (metrics["tests_total"], metrics["tests_failing"], metrics["tests_uncollectable"]) == (4, 4, 3)

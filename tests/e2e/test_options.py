@@ -32,11 +32,6 @@ def passing(project: Project) -> Project:
     return project.write(test_a=PASSING)
 
 
-def words(ran: Ran) -> str:
-    """The output without its line breaks: the panel wraps."""
-    return " ".join((ran.out + ran.err).split())
-
-
 def ledger(project: Project) -> bytes:
     return (project.root / ".phase-gate" / "ledger.jsonl").read_bytes()
 
@@ -182,8 +177,8 @@ def test_a_workflow_file_and_the_end_of_its_cycle(passing: Project) -> None:
     before = ledger(passing)
     refused = passing.run("--phase=auto", option)
     assert refused.code == 13
-    assert "the cycle is done: auto does not start a new one by itself" in words(refused)
-    assert "pytest --phase=check # starts the next cycle" in words(refused)
+    assert "the cycle is done: auto does not start a new one by itself" in refused.text
+    assert "pytest --phase=check # starts the next cycle" in refused.text
     assert ledger(passing) == before, "a refused command is not a run and writes nothing"
     assert passing.run("--phase=check", option).code == 0
     assert (state_of(passing).cycle, state_of(passing).phase) == (2, "CHECK")
@@ -204,8 +199,8 @@ def test_a_workflow_file_and_the_end_of_its_cycle(passing: Project) -> None:
 def test_usage_errors_come_first_and_write_nothing(passing: Project, option: str, said: str) -> None:
     ran = passing.run("--phase=green", option)
     assert ran.code == 4
-    assert said in words(ran)
-    assert "try: " in words(ran)
+    assert said in ran.text
+    assert "try: " in ran.text
     assert not (passing.root / ".phase-gate").exists()
 
 
@@ -216,8 +211,8 @@ def test_phase_order_is_13_before_any_test_runs(project: Project, workers: tuple
     before = ledger(project)
     ran = project.run_process("--phase=green", "--phase-report=verdict.json", *workers, plugins=("xdist",))
     assert ran.code == 13
-    assert "GREEN can't begin: RED has not exited (Gate 1 is open; Gate 2 waits for the exit signal)" in words(ran)
-    assert "try: phase-gate signal" in words(ran)
+    assert "GREEN can't begin: RED has not exited (Gate 1 is open; Gate 2 waits for the exit signal)" in ran.text
+    assert "try: phase-gate signal" in ran.text
     assert "collected" not in ran.out
     assert ledger(project) == before
     assert not (project.root / "verdict.json").exists(), "a refusal writes no report"
@@ -258,7 +253,7 @@ def test_a_report_that_cannot_be_written_is_11_and_the_verdict_is_shown(passing:
     passing.write({"taken": "a file"})
     ran = passing.run("--phase=green", "--phase-report=taken/gate.json", "-v")
     assert ran.code == 11
-    assert "the report gate.json could not be written" in words(ran)
+    assert "the report gate.json could not be written" in ran.text
     assert ran.has("verdict not done: needs one more green run"), "the run itself is recorded and judged"
     assert "nothing recorded" not in ran.out
     assert (last_run(passing)["kind"], state_of(passing).streak.count) == ("complete", 1)
@@ -433,4 +428,4 @@ def test_a_streak_that_starts_over_names_what_changed(passing: Project) -> None:
     passing.run("--phase=green")
     passing.write(helper="ONE = 1\n")
     ran = passing.run("--phase=green")
-    assert "; the streak starts over because these files changed: helper.py" in " ".join(ran.out.split())
+    assert "; the streak starts over because these files changed: helper.py" in ran.text

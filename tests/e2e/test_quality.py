@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.sessions import command
 from tests.support import Project
 
 pytestmark = pytest.mark.usefixtures("quality_extra")
@@ -66,7 +65,7 @@ def refactor(project: Project, *arguments: str) -> tuple[int, str, Any]:
 
 
 def runs(project: Project) -> Any:
-    return command(project, "history", "--json").document["runs"]
+    return project.call("history", "--json").document["runs"]
 
 
 def test_the_probe_opens_the_gate(project: Project) -> None:
@@ -95,7 +94,7 @@ def test_the_probe_opens_the_gate(project: Project) -> None:
             "at": "",
         }
     ]
-    assert command(project, "signal", "--reason", "tidy", "-v").has("both gates are open: REFACTOR has exited")
+    assert project.call("signal", "--reason", "tidy", "-v").has("both gates are open: REFACTOR has exited")
 
 
 def test_before_is_what_green_ended_with_however_late_the_first_run_comes(project: Project) -> None:
@@ -108,7 +107,7 @@ def test_before_is_what_green_ended_with_however_late_the_first_run_comes(projec
 
 def test_a_declaration_opens_the_gate_and_wins(project: Project) -> None:
     refactor(begin_with_refactor(project))
-    said = command(project, "declare", "no_improvements_found=true", "--reason", "os is for later", "--by", "ann")
+    said = project.call("declare", "no_improvements_found=true", "--reason", "os is for later", "--by", "ann")
     assert said.code == 0
     code, out, verdict = refactor(project)
     assert code == 0

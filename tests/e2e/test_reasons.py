@@ -51,11 +51,6 @@ PLACES = {
 }
 
 
-def told(text: str) -> str:
-    """Return a panel as one line: where it wraps depends on the names in it."""
-    return " ".join(text.split())
-
-
 def test_each_refused_test_is_named_with_its_class_place_and_remedy(project: Project) -> None:
     """On workers, one of which a test kills."""
     one_of_each = {case.reason: case for case in (*REFUSED, CRASH)}.values()
@@ -78,13 +73,13 @@ def test_each_refused_test_is_named_with_its_class_place_and_remedy(project: Pro
             file, line, detail = PLACES[case.name]
             assert (finding["file"], finding["line"]) == (file, line)
             assert f"{case.reason}: {detail}" in finding["detail"]
-        in_panel += f"{finding['id']} {told(finding['detail'])}" in told(ran.out)
+        in_panel += " ".join(f"{finding['id']} {finding['detail']}".split()) in ran.text
         assert f"{finding['id']}: {finding['detail']}" in explained.out
         assert finding["id"] in markdown
     assert findings == {}
     assert in_panel >= 5, "it names the first ones"
     count = f"red-for-a-reason: tests that fail for a reason that code can't fix: {len(cases)}"
-    assert count in told(ran.out)
+    assert count in ran.text
 
 
 def test_a_test_that_is_mended_is_read_anew(project: Project) -> None:

@@ -33,10 +33,6 @@ def cycle(project: Project) -> Project:
     return project
 
 
-def words(ran: Ran) -> str:
-    return " ".join((ran.out + ran.err).split())
-
-
 # --- the first cycle
 
 
@@ -108,7 +104,7 @@ def test_the_last_complete_run_of_a_cycle_is_the_next_ones_baseline(project: Pro
     assert numbers(project, "baseline_total", "baseline_failing") == [2, 0]
     state = state_of(project)
     assert (state.cycle, state.phase, state.iteration) == (2, "RED", 1)
-    assert "cycle 2 begins; the last one did not visit REFACTOR, DOCUMENT" in words(ran)
+    assert "cycle 2 begins; the last one did not visit REFACTOR, DOCUMENT" in ran.text
     project.write(feature=FEATURE)
     assert project.run("--phase=red", "-v").code == 10, "the target passes now, so RED is closed again"
 
@@ -177,7 +173,7 @@ def test_an_old_test_that_breaks_closes_red_and_is_named(project: Project) -> No
     assert ran.code == 10
     assert numbers(project, "tests_total", "tests_failing", "suite_failing", "baseline_failing") == [1, 1, 2, 1]
     assert "baseline-kept: older tests that passed before this cycle and fail now: 1 of 2 (test_calc.py::test_sub)" in (
-        words(ran)
+        ran.text
     )
 
 
@@ -225,6 +221,6 @@ def test_ids_that_follow_the_hash_seed_are_told_so(project: Project) -> None:
     project.write(calc="def size(names):\n    return len(names)\n")
     ran = project.run_process("--phase=green", "-v", PYTHONHASHSEED="2")
     assert ran.code == 10
-    assert "its id is another one in every run: it has a set, a hash or an address in it" in words(ran)
-    assert "give the rows ids that stay" in words(ran)
-    assert "put the tests back" not in words(ran)
+    assert "its id is another one in every run: it has a set, a hash or an address in it" in ran.text
+    assert "give the rows ids that stay" in ran.text
+    assert "put the tests back" not in ran.text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.integrity.net import all_scenarios, compare, next_play, read, try_scenario
-from tests.integrity.stage import OPENS, STREAK, Stage
+from tests.integrity.net import all_scenarios, compare, read, try_scenario
+from tests.integrity.stage import Stage
 
 
 @pytest.mark.processes
@@ -24,23 +24,3 @@ def test_the_experiment_that_refuses_is_told(stage: Stage, with_proof: None) -> 
 
 def test_every_line_of_the_table_is_a_scenario_that_is_refused() -> None:
     assert read().keys() <= {name for name, each in all_scenarios().items() if each.refused_by}
-
-
-_ONE, _TWO = frozenset({"tests-kept"}), frozenset({"tests-kept", "no-new-skips"})
-
-
-@pytest.mark.parametrize(
-    ("refused_by", "entry", "mode"),
-    [
-        pytest.param(OPENS, {}, None, id="opens"),
-        pytest.param(_ONE, {}, "proof", id="refused"),
-        pytest.param(_TWO, {"proof": OPENS}, None, id="two-refuse"),
-        pytest.param(_ONE, {"proof": OPENS}, "without tests-kept", id="one-refuses"),
-        pytest.param(frozenset({"tests_failing == 0"}), {"proof": OPENS}, None, id="a-clause-refuses"),
-        pytest.param(_TWO, {"proof": frozenset({STREAK})}, "proof, no streak", id="only-the-streak-is-left"),
-        pytest.param(_ONE, {"proof": OPENS, "without tests-kept": OPENS}, None, id="all-played"),
-    ],
-)
-def test_what_is_played_next(refused_by: frozenset[str], entry: dict[str, frozenset[str]], mode: str | None) -> None:
-    left = next_play(refused_by, entry)
-    assert (left and left[0]) == mode

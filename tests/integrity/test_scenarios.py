@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 from _pytest.mark.structures import ParameterSet
 
@@ -16,11 +13,9 @@ from tests.integrity.stage import OPENS, Stage
 from tests.scenarios import (
     EXPERIMENT,
     Scenario,
-    ScenarioError,
     count_themes,
     find_problems,
     load_scenarios,
-    read_scenarios,
 )
 from tests.sweeps import IS_WHOLE
 
@@ -132,43 +127,3 @@ def test_what_opens_is_written_down() -> None:
         "marks the finished report",
     ):
         assert word in text
-
-
-def test_a_corpus_with_a_twin_that_is_no_twin() -> None:
-    scenarios = load_scenarios()
-    cheat = scenarios["skip-mark"]
-    twin = scenarios[cheat.twin]
-    assert find_problems([cheat, twin], rows=[7]) == []
-    assert find_problems([cheat], rows=[7]) == ["skip-mark: skip-that-was-there is no honest scenario"]
-    assert find_problems([cheat, twin], rows=[7, 8]) == ["row 8 has no cheat"]
-
-
-_CHEAT = {"row": 1, "twin": "b", "refused_by": [], "steps": ["green"]}
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        pytest.param({}, "", id="nothing-is-wrong"),
-        pytest.param({"colour": "red"}, "unknown key: colour", id="an-unknown-key"),
-        pytest.param({"twin": ""}, "a cheat names its twin", id="a-cheat-without-a-twin"),
-        pytest.param({"row": 0}, "add row or shape", id="neither-row-nor-shape"),
-        pytest.param({"steps": [{"run": "green"}]}, "the last step is a claim", id="no-claim"),
-        pytest.param({"steps": ["blue"]}, "a step of one word is one of", id="an-unknown-phase"),
-        pytest.param({"steps": [{"claim": "blue"}]}, "claim names one of", id="a-claim-of-an-unknown-phase"),
-        pytest.param({"steps": [{"dance": 1}]}, "a step is one of", id="an-unknown-step"),
-        pytest.param({"steps": [{"use": "best"}]}, "the project has no best", id="an-unknown-version"),
-        pytest.param(
-            {"steps": [{"claim": "green", "options": []}]}, "claim has no options", id="a-key-of-another-step"
-        ),
-        pytest.param({"truth": {"luck": 1}}, "truth has", id="an-unknown-truth"),
-    ],
-)
-def test_a_scenario_is_read(change: Mapping[str, Any], problem: str) -> None:
-    document = {"defaults": _CHEAT, "scenarios": {"a": change}}
-    if not problem:
-        (scenario,) = read_scenarios("theme", document, {})
-        assert (scenario.phase, scenario.is_cheat) == ("green", True)
-        return
-    with pytest.raises(ScenarioError, match=f"^a: .*{problem}"):
-        [*read_scenarios("theme", document, {})]

@@ -70,7 +70,7 @@ def test_a_signal_has_the_targets_proven_and_the_ledger_keeps_it(project: Projec
     }
     assert events(project).count("proved") == 1
     assert project.gate("check").code == 0
-    explained = " ".join(project.gate("explain", "targets-proven").out.split())
+    explained = project.gate("explain", "targets-proven").text
     assert "test_calc.py::test_add fails passes fails noticed" in explained
     project.gate("report").has(
         "Proof: 2 of 2 targets: fail without the change, pass with it, notice 2 of 2 functions",
@@ -116,7 +116,7 @@ def test_without_red_a_required_proof_closes(project: Project) -> None:
     project.run("--phase=green")
     ran = project.run("--phase=green", "--exit-signal=done")
     assert ran.code == 10
-    assert "no proof could be made: RED was never seen in this cycle" in " ".join(ran.out.split())
+    assert "no proof could be made: RED was never seen in this cycle" in ran.text
 
 
 def test_without_red_it_says_what_is_not_shown_and_what_to_type(project: Project) -> None:
@@ -136,7 +136,7 @@ def test_without_sandboxes_it_says_what_is_not_shown(project: Project, monkeypat
     ran = project.run("--phase=green", "--exit-signal=done", "-v")
     assert ran.code == 0
     said = f"no proof: there are no sandboxes on Windows: use Linux or macOS, or WSL; {UNSHOWN}"
-    assert said in " ".join(ran.out.split())
+    assert said in ran.text
     checked = project.gate("check", "--json")
     assert (checked.code, checked.document["notes"]) == (0, [said])
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from phase_gate.gate.state import state_to_json
 from phase_gate.storage.store import TaskStore
-from tests.e2e.sessions import command, ledger
+from tests.e2e.sessions import ledger
 from tests.storage.stores import contents
 from tests.support import Project, Ran
 
@@ -121,7 +121,7 @@ class Pipe:
     # --- what somebody does
 
     def gate(self, *arguments: str) -> Ran:
-        return command(self.project, *arguments)
+        return self.project.call(*arguments)
 
     def read(self) -> Any:
         """Have the phase judged, with nothing signalled; return the verdict."""

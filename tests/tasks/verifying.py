@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.e2e.sessions import command
 from tests.support import Project, Ran
 
 NAME = "Task 3: Create PlannerId"
@@ -102,7 +101,7 @@ class Gate:
     # --- steps
 
     def call(self, *words: str) -> Ran:
-        return command(self.project, *words)
+        return self.project.call(*words)
 
     def json(self, *words: str) -> Any:
         return self.call(*words, "--json").document
