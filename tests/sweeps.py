@@ -19,8 +19,8 @@ IS_WHOLE = "EVERY_ROW" in os.environ
 #: A mark that says what a test shows, and one of its arguments.
 Shown = tuple[str, object]
 SHOWING = ("criterion", "cheats", "shows")
-#: Parameters that say what comes out; so does every one that is true or false.
-OUTCOMES = frozenset({"code", "expected", "guard", "verdict"})
+#: Parameters that say what comes out, if they are a number, a truth value or a word.
+OUTCOMES = frozenset({"changes", "code", "expected", "guard", "verdict"})
 
 #: The tests that are left, before others choose among them.
 KEPT = pytest.StashKey[tuple[pytest.Item, ...]]()
@@ -36,7 +36,9 @@ def outcomes_of(item: pytest.Item) -> set[Shown]:
     rows: dict[str, object] = getattr(getattr(item, "callspec", None), "params", {})
     table = item.nodeid.partition("[")[0]
     return {
-        (f"{table} {name}", repr(value)) for name, value in rows.items() if name in OUTCOMES or isinstance(value, bool)
+        (f"{table} {name}", value)
+        for name, value in rows.items()
+        if name in OUTCOMES and isinstance(value, (int, str)) and "\n" not in str(value)
     }
 
 
