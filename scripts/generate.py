@@ -19,6 +19,7 @@ from _pytest.config.argparsing import Parser
 from phase_gate import exit_codes, hookspecs, plugin
 from phase_gate.cli._parser import Argument, read_argument
 from phase_gate.cli._table import COMMANDS, Command
+from phase_gate.codec import to_json
 from phase_gate.config.rule_files import (
     apply_overlay,
     load_shipped_guards,
@@ -27,11 +28,12 @@ from phase_gate.config.rule_files import (
 )
 from phase_gate.errors import MESSAGES, PhaseGateError
 from phase_gate.gate.events import EVENT_KINDS, HISTORY_KINDS
+from phase_gate.project import COMPILED_FOLDER
 from phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
 from phase_gate.values import fields
-from phase_gate.workflow.metrics import SPELLINGS, all_metrics
+from phase_gate.workflow.condition_text import SPELLINGS
+from phase_gate.workflow.metrics import all_metrics
 from phase_gate.workflow.model import Overlay
-from phase_gate.workflow.model_json import COMPILED_FOLDER, workflow_to_json
 from phase_gate.workflow.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -120,7 +122,7 @@ def options() -> str:
 
 def compiled(name: str) -> str:
     """Return the content of a shipped workflow's JSON file."""
-    document = workflow_to_json(apply_overlay(load_shipped_workflow(name), Overlay()))
+    document = to_json(apply_overlay(load_shipped_workflow(name), Overlay()))
     rows = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in document.items())
     return f"{{\n{rows}\n}}\n"
 
@@ -171,7 +173,7 @@ def metrics() -> str:
 def guards() -> str:
     return table(
         ("guard", "requires"),
-        ((f"`{each.name}`", f"`{each.condition.text}`") for each in load_shipped_guards().values()),
+        ((f"`{each.name}`", f"`{each.condition}`") for each in load_shipped_guards().values()),
     )
 
 

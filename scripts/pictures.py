@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.drive.view import Happening, Tail, Working, render_lines, render_status
+from phase_gate.project import load_compiled
 from phase_gate.workflow.model import Phase
-from phase_gate.workflow.model_json import load_compiled
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pytest
 
-from phase_gate.codec import from_json, reader, spell_out, stand_as_text, to_json
+from phase_gate.codec import from_json, reader, spell_out, to_json
 from phase_gate.gate.state import State
 from phase_gate.gate.state_extensions import PARTS, load_part
 from phase_gate.values import Value, annotation_of, field, fields
@@ -97,23 +97,6 @@ def test_anything_else_is_refused(row: dict[str, Any], error: type[Exception]) -
 def test_an_error_names_the_field() -> None:
     with pytest.raises(TypeError, match=r"Thing\.count: str instead of int"):
         from_json(Thing, {"name": "n", "count": "1"})
-
-
-class SpelledWord(Value, kw_only=False):
-    letters: tuple[str, ...]
-
-
-class Line(Value):
-    words: tuple[SpelledWord, ...]
-
-
-def test_a_value_may_stand_as_a_text() -> None:
-    stand_as_text(SpelledWord, lambda word: "".join(word.letters), lambda text: SpelledWord(tuple(text)))
-    line = Line(words=(SpelledWord(("a", "b")),))
-    assert to_json(line) == spell_out(line) == {"words": ["ab"]}
-    assert from_json(Line, {"words": ["ab"]}) == line
-    with pytest.raises(TypeError):
-        from_json(Line, {"words": [1]})
 
 
 # --- the kinds that are stored

@@ -46,8 +46,7 @@ def _plain(value: Any, of_value: Callable[[Value], Any]) -> Any:
     if type(value) in _SIMPLE:
         return value
     if isinstance(value, Value):
-        write: Callable[[Value], Any] = _WRITERS.get(type(value), of_value)
-        return write(value)
+        return of_value(value)
     # Suites have thousands of tests: where all items are simple, nothing is called for each.
     if isinstance(value, dict | Mapping):
         is_simple = _SIMPLE.issuperset(map(type, value.values()))
@@ -73,20 +72,6 @@ def from_json(kind: type[T], document: object) -> T:
             sort = TypeError if isinstance(error, TypeError) else ValueError
             raise sort(f"{kind.__name__}.{name}: {error}") from None
     return kind(**held)
-
-
-def stand_as_text(kind: type[T], write: Callable[[T], str], read: Callable[[str], T]) -> None:
-    """Let a kind of value be a text in documents. Fields may name it for the type checker only."""
-    read_text = _read_plain((str,))
-    _WRITERS[kind] = write
-    _TEXTS[kind.__name__] = lambda row, within: (
-        read(read_text(row, None)) if within is None else within.parse(kind, row)
-    )
-
-
-#: What writes the kinds that are texts in documents; and what reads them, by their names.
-_WRITERS: dict[type[Value], Callable[[Any], Any]] = {}
-_TEXTS: dict[str, Read] = {}
 
 
 # --- what an annotation means
@@ -120,7 +105,7 @@ def _reader(text: str, module: str) -> Read:
         return lambda row, within: frozenset(read_list(row, within))
     if base == "Mapping":
         return _read_mapping(arguments[1], module)
-    return _TEXTS[text] if text in _TEXTS else _read_named(vars(sys.modules[module])[text])
+    return _read_named(vars(sys.modules[module])[text])
 
 
 def _read_named(found: Any) -> Read:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from phase_gate.codec import from_json
 from phase_gate.errors import PhaseGateError, StateError, UsageError, WorkflowError
 from phase_gate.storage.paths import DEFAULT_TASK, task_folder, task_names
 from phase_gate.storage.rollback_guard import RollbackGuard
@@ -13,7 +15,7 @@ from phase_gate.storage.root import Climb, find_root, has_own_table, own_folders
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.fingerprint import Tree, take_tree
 from phase_gate.values import Value, replace
-from phase_gate.workflow.model import Overlay
+from phase_gate.workflow.model import Overlay, Workflow
 from phase_gate.workflow.names import run_command, step_command
 from phase_gate.workflow.settings import DEFAULT_WORKFLOW, FILE_NAME, Configuration
 
@@ -24,10 +26,13 @@ if TYPE_CHECKING:
     from phase_gate.gate.state import State
     from phase_gate.stores.shared import SharedStore
     from phase_gate.workflow.metrics import MetricType
-    from phase_gate.workflow.model import Guard, Workflow
+    from phase_gate.workflow.model import Guard
 
 #: Our folder in a project's root.
 STATE_FOLDER = ".phase-gate"
+
+#: Shipped workflows, compiled to JSON by `scripts.generate`. Every run loads one, without any parser.
+COMPILED_FOLDER = Path(__file__).parent / "workflows" / "compiled"
 
 #: Names the shared store, before the project's file.
 STORE_VARIABLE = "PHASE_GATE_STORE"
@@ -155,8 +160,6 @@ class Project(Value):
         """Return the workflow with what the project's file lays over it."""
         wanted = name or self.configuration.workflow
         if not extra_guards and not extra_workflows and self.configuration.overlay == Overlay():
-            from phase_gate.workflow.model_json import load_compiled
-
             compiled = load_compiled(wanted)
             if compiled is not None:
                 return compiled
@@ -245,6 +248,17 @@ class Look:
             raise self.refused[task]
         # Of the folder alone: the shared store was asked already.
         return replace(self._project, task=task).store(self._command).alone().read_if_begun()
+
+
+def load_compiled(name: str) -> Workflow | None:
+    """Return a shipped workflow without any settings applied; None if there is none of that name."""
+    if "/" in name or "\\" in name:
+        return None  # a path in the project
+    try:
+        document = (COMPILED_FOLDER / f"{name}.json").read_bytes()
+    except (OSError, ValueError):
+        return None
+    return from_json(Workflow, json.loads(document))
 
 
 def _configuration(root: Path) -> Configuration:

@@ -10,6 +10,7 @@ import functools
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
+from phase_gate.codec import from_json
 from phase_gate.errors import NotAllowedError, PhaseGateError, TamperedError
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.state_extensions import DRIVE, parts_of
@@ -115,11 +116,11 @@ class Task:
 
     def _read_rules(self, name: str, key: str | None = None) -> Workflow:
         if name not in self._known:
-            from phase_gate.workflow.model_json import workflow_from_json
+            from phase_gate.workflow.model import Workflow
 
             document = self.store.objects.load(name)
             try:
-                self._known[name] = workflow_from_json(document if key is None else document[key])
+                self._known[name] = from_json(Workflow, document if key is None else document[key])
             except (KeyError, TypeError, ValueError) as error:
                 raise TamperedError(f"objects/{name[:12]} contains no rules: {error}", remedy=REPAIR) from error
         return self._known[name]

@@ -101,7 +101,7 @@ def test_all_problems_of_meaning_are_found_once_the_form_is_right() -> None:
         (7, "unknown guard 'no-such'"),
         (7, "unknown guard 'nor-this'"),
         (8, "'REVEIW' can't follow BUILD"),
-        (10, 'column 1: can\'t compare int with text: tests_total > "2"'),
+        (10, 'can\'t compare int with text: tests_total > "2"'),
         (11, "'REVIEW' can't follow REVIEW"),
     ]
 

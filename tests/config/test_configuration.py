@@ -17,7 +17,6 @@ from phase_gate.config.rule_files import apply_overlay, load_shipped_workflow
 from phase_gate.config.yaml import read_document
 from phase_gate.errors import ConfigurationError, DocumentError
 from phase_gate.values import Value, annotation_of, fields, told_about
-from phase_gate.workflow.conditions import parse_condition
 from phase_gate.workflow.model import Guard, Limits, PhaseOverlay
 from phase_gate.workflow.settings import (
     DEFAULT_DECISIONS,
@@ -155,14 +154,14 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
     assert loaded.overlay.guards == {
         "covered": Guard(
             name="covered",
-            condition=parse_condition("coverage >= 90"),
+            condition="coverage >= 90",
             remedy="cover it",
             detail="{coverage} percent",
         )
     }
     assert loaded.overlay.phases == {
-        "GREEN": PhaseOverlay(condition=parse_condition("tests_flaky == 0"), guards=("covered",)),
-        "REFACTOR": PhaseOverlay(condition=parse_condition("tests_failing == 0"), replace=True),
+        "GREEN": PhaseOverlay(condition="tests_flaky == 0", guards=("covered",)),
+        "REFACTOR": PhaseOverlay(condition="tests_failing == 0", replace=True),
     }
     assert (loaded.lock_timeout, loaded.docs, loaded.freeze) == (2.5, ("doc/**",), ("fixtures/**", "*.sql"))
     assert loaded.evidence.commands == {

@@ -8,7 +8,7 @@ import pytest
 
 from phase_gate.config.rule_files import shipped_workflow_names
 from phase_gate.gate.events import EVENT_KINDS
-from phase_gate.workflow.model_json import COMPILED_FOLDER
+from phase_gate.project import COMPILED_FOLDER
 from scripts import generate
 
 

@@ -26,12 +26,11 @@ def prepare(order: dict[str, Any]) -> None:
 
 def _take_out(names: list[str]) -> None:
     """Let shipped guards hold whatever happens. Only in this process, and nowhere in the product."""
+    from phase_gate import project
     from phase_gate.config import rule_files as workflow_files
-    from phase_gate.workflow import model_json
-    from phase_gate.workflow.conditions import parse_condition
 
     guards = workflow_files.load_shipped_guards()
-    always = parse_condition("consecutive_green_runs >= 0")  # measured without a run, too
+    always = "consecutive_green_runs >= 0"  # measured without a run, too
     held = {name: replace(guards[name], condition=always) for name in names}
-    model_json.load_compiled = lambda name: None
+    project.load_compiled = lambda name: None
     workflow_files.load_shipped_guards = lambda: {**guards, **held}

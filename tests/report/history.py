@@ -25,12 +25,12 @@ from phase_gate.gate.run_end import judge_run
 from phase_gate.gate.signals import ABSENT, Answer, Reading
 from phase_gate.gate.state import NEW_STATE, Event, ProofRecord, Snapshot, State
 from phase_gate.gate.verdict import Evaluation
+from phase_gate.project import load_compiled
 from phase_gate.proof.verdicts import Proof
 from phase_gate.report.story import LedgerCheck, Story
 from phase_gate.report.story_builder import StoryBuilder
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
-from phase_gate.workflow.model_json import load_compiled, workflow_to_json
 
 _LETTERS: dict[str, Bucket] = {
     "p": "passed",
@@ -172,7 +172,7 @@ class History:
             "run": run,
             "phase": entry.phase.name,
             "tree": tree,
-            "rules": self._keep("rules", workflow_to_json(self.workflow)),
+            "rules": self._keep("rules", to_json(self.workflow)),
             "arguments": [f"--phase={phase.lower()}"],
             "python": "3.13.1",
             "pytest": "9.0.0",

@@ -11,10 +11,10 @@ import pytest
 from phase_gate.errors import ForeignStateError
 from phase_gate.gate.order import Entry, entry_events
 from phase_gate.gate.state import Event, state_to_json
+from phase_gate.project import load_compiled
 from phase_gate.storage.repair import repair
 from phase_gate.storage.rollback_guard import RollbackGuard
 from phase_gate.storage.store import TaskStore
-from phase_gate.workflow.model_json import load_compiled
 from tests.storage.stores import begin, contents, declare, end_cycle, fact, facts, open_store, overwrite
 
 

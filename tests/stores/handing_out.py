@@ -29,7 +29,6 @@ from phase_gate.tasks.board import TaskBoard
 from phase_gate.tasks.rules import set_limits
 from phase_gate.tasks.start import Nothing, hand_out
 from phase_gate.tasks.work import WORKFLOW, TaskSpec
-from phase_gate.workflow.model_json import workflow_to_json
 from tests.stores.kinds import Server
 from tests.stores.proofs import at
 
@@ -54,7 +53,7 @@ def take_many(root: Path, number: int, environment: Mapping[str, str]) -> None:
     """Take a list of tasks as `verify start` does, without a look at the files for each."""
     board = open_board(root, environment)
     workflow = board.project.workflow(WORKFLOW)
-    rules, phase = workflow_to_json(workflow), workflow.first
+    rules, phase = to_json(workflow), workflow.first
     memory: dict[str, Any] = {"git": None, "files": {}, "texts": {}}
     for index in range(number):
         spec = TaskSpec(

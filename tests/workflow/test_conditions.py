@@ -8,26 +8,34 @@ import pytest
 
 from phase_gate.errors import ConditionError
 from phase_gate.workflow.condition_text import MAX_CLAUSES, MAX_DEPTH, MAX_LENGTH, MAX_NUMBER_LENGTH
-from phase_gate.workflow.conditions import Clause, Outcome, parse_condition
+from phase_gate.workflow.conditions import (
+    Clause,
+    Outcome,
+    check_types,
+    conjoin,
+    evaluate_condition,
+    names_in,
+    normalize,
+)
 from phase_gate.workflow.metrics import MetricType, MetricValue
 
-VALUES_BY_TYPE: dict[str, MetricValue] = {"int": 1, "number": 1.5, "bool": True, "text": "a", "null": None}
+VALUES_BY_TYPE: dict[str, MetricValue] = {"int": 1, "number": 1.5, "bool": True, "text": "a"}
 NUMBERS = {"int", "number"}
 ORDERS = ("<", "<=", ">", ">=")
 
 
 def evaluate(text: str, **values: MetricValue) -> bool | None:
-    return parse_condition(text).evaluate(values).met
+    return evaluate_condition(text, values).met
 
 
 def only_clause(text: str, **values: MetricValue) -> Clause:
-    (clause,) = parse_condition(text).evaluate(values).clauses
+    (clause,) = evaluate_condition(text, values).clauses
     return clause
 
 
 def refusal(text: str) -> ConditionError:
     with pytest.raises(ConditionError) as caught:
-        parse_condition(text)
+        normalize(text)
     return caught.value
 
 
@@ -39,11 +47,10 @@ def refusal(text: str) -> ConditionError:
     [
         pytest.param("x == 5.0", True, id="an-int-equals-its-float"),
         pytest.param("x == 0005", True, id="zeros-in-front-mean-nothing"),
-        pytest.param(r"""odd == 'a\\b\"c\'d\ne\tf'""", True, id="every-escape"),
+        pytest.param(r"""odd == 'a\b"c'""", True, id="no-escapes"),
         pytest.param("name == '#) AND ('", False, id="text-holds-anything"),
         pytest.param("yes == TRUE", True, id="true-in-upper-case"),
-        pytest.param("NOT x in [4, 6]", True, id="not-takes-the-whole-clause"),
-        pytest.param("x in [4.5, 5.0]", True, id="in-compares-int-with-float"),
+        pytest.param("NOT x == 4", True, id="not-takes-the-whole-clause"),
         pytest.param("NOT no AND no", False, id="not-binds-closer-than-and"),
         pytest.param("yes OR no AND no", True, id="and-binds-closer-than-or"),
         pytest.param("No aNd nO", False, id="words-in-mixed-case-do-not-touch-names"),
@@ -58,11 +65,10 @@ def test_evaluate(text: str, expected: bool) -> None:
         "No": False,
         "nO": False,
         "name": "ann",
-        "odd": "a\\b\"c'd\ne\tf",
-        "nothing": None,
+        "odd": 'a\\b"c',
         "android": 2,
     }
-    assert parse_condition(text).evaluate(values).met is expected
+    assert evaluate_condition(text, values).met is expected
 
 
 # --- What can't be compared
@@ -74,7 +80,7 @@ def expected_verdict(operator: str, left: str, right: str) -> bool | None:
     if operator in ORDERS:
         has_answer = is_pair_of_numbers or left == right == "text"
     else:
-        has_answer = is_pair_of_numbers or left == right or "null" in (left, right)
+        has_answer = is_pair_of_numbers or left == right
     if not has_answer:
         return None
     x, y = VALUES_BY_TYPE[left], VALUES_BY_TYPE[right]
@@ -91,41 +97,32 @@ def expected_verdict(operator: str, left: str, right: str) -> bool | None:
 )
 def test_every_pair_of_types(operator: str, left: str, right: str) -> None:
     expected = expected_verdict(operator, left, right)
-    condition = parse_condition(f"x {operator} y")
-    clause = condition.evaluate({"x": VALUES_BY_TYPE[left], "y": VALUES_BY_TYPE[right]}).clauses[0]
-    assert clause.met is expected
-    assert bool(clause.problem) is (expected is None)
-
-    if "null" not in (left, right):  # no metric is declared as null
-        types: dict[str, MetricType] = {"x": left, "y": right}  # type: ignore[dict-item]
-        if expected is None:
-            with pytest.raises(ConditionError, match=r"^column 1: "):
-                condition.check_types(types)
-        else:
-            condition.check_types(types)
+    condition = f"x {operator} y"
+    assert evaluate(condition, x=VALUES_BY_TYPE[left], y=VALUES_BY_TYPE[right]) is expected
+    types: dict[str, MetricType] = {"x": left, "y": right}  # type: ignore[dict-item]
+    if expected is None:
+        with pytest.raises(ConditionError, match=condition):
+            check_types(condition, types)
+    else:
+        check_types(condition, types)
 
 
 @pytest.mark.parametrize(
-    ("text", "values", "problem"),
+    ("text", "values", "unknown"),
     [
-        pytest.param("x == 1", {}, "no value for x", id="no-value"),
-        pytest.param("1 == true", {}, "can't compare int with bool", id="a-boolean-is-no-integer"),
-        pytest.param("x < y", {"x": True, "y": False}, "bool has no order", id="booleans-have-no-order"),
-        pytest.param("x >= null", {"x": None}, "null has no order", id="null-has-no-order"),
-        pytest.param("x", {"x": 1}, "x is int, not bool", id="bare-number"),
-        pytest.param("x > 1", {"x": float("nan")}, "x is not a finite number", id="nan"),
-        pytest.param("x > 1", {"x": 10**5000}, "x is too large a number", id="integer-too-long-to-print"),
-        pytest.param(
-            "x == 1",
-            {"x": [1]},
-            "x has a value of type list, which a condition can't compare",
-            id="value-of-another-type",
-        ),
+        pytest.param("x == 1", {}, ("x",), id="no-value"),
+        pytest.param("x == 1", {"x": None}, ("x",), id="none-is-no-value"),
+        pytest.param("1 == true", {}, (), id="a-boolean-is-no-integer"),
+        pytest.param("x < y", {"x": True, "y": False}, (), id="booleans-have-no-order"),
+        pytest.param("x", {"x": 1}, (), id="bare-number"),
+        pytest.param("x > 1", {"x": float("nan")}, ("x",), id="nan"),
+        pytest.param("x > 1", {"x": 10**5000}, ("x",), id="integer-too-long-to-print"),
+        pytest.param("x == 1", {"x": [1]}, ("x",), id="value-of-another-type"),
     ],
 )
-def test_why_a_clause_is_unknown(text: str, values: dict[str, MetricValue], problem: str) -> None:
+def test_an_unknown_clause(text: str, values: dict[str, MetricValue], unknown: tuple[str, ...]) -> None:
     clause = only_clause(text, **values)
-    assert (clause.met, clause.problem) == (None, problem)
+    assert (clause.met, clause.unknown) == (None, unknown)
 
 
 def test_a_subclass_with_its_own_equality_is_not_believed() -> None:
@@ -154,14 +151,14 @@ TRUTH = {"t": True, "f": False}  # u has no value
 )
 def test_three_valued_logic(verdict: bool | None, texts: str) -> None:
     for text in texts.split("; "):
-        assert parse_condition(text).evaluate(TRUTH).met is verdict, text
+        assert evaluate_condition(text, TRUTH).met is verdict, text
 
 
 # --- The explanation
 
 
 def test_a_clause_in_full() -> None:
-    assert parse_condition("passing==total").evaluate({"passing": 5, "total": 5, "other": 1}) == Outcome(
+    assert evaluate_condition("passing==total", {"passing": 5, "total": 5, "other": 1}) == Outcome(
         True,
         (
             Clause(
@@ -182,10 +179,10 @@ def test_a_clause_in_full() -> None:
         pytest.param("x == 0", {"x": 0}, "0", id="only-the-value-beside-a-literal"),
         pytest.param("x >= y", {"x": 5}, "5 >= ?", id="question-mark-for-unknown"),
         pytest.param("NOT x == y", {"x": 1, "y": 2}, "NOT 1 == 2", id="not-stays-before-two-values"),
-        pytest.param("x == 'a'", {"x": 'say "a"'}, r'"say \"a\""', id="text-is-quoted"),
-        pytest.param("x == 'a'", {"x": "\x1b[31m\n"}, r'"\u001b[31m\n"', id="text-cannot-steer-the-terminal"),
+        pytest.param("x == 'a'", {"x": 'say "a"'}, "'say \"a\"'", id="text-is-quoted"),
+        pytest.param("x == 'a'", {"x": "\x1b[31m\n"}, r'"\u001b[31m\u000a"', id="text-cannot-steer-the-terminal"),
         pytest.param("x == 'a'", {"x": "b" * 100}, f'"{"b" * 60}..."', id="long-text-is-cut"),
-        pytest.param("1 in [1, 2]", {}, "1 in [1, 2]", id="literals-as-they-are"),
+        pytest.param("1 == 2", {}, "1 == 2", id="literals-as-they-are"),
     ],
 )
 def test_shown(text: str, values: dict[str, MetricValue], shown: str) -> None:
@@ -201,7 +198,7 @@ def test_shown(text: str, values: dict[str, MetricValue], shown: str) -> None:
     ],
 )
 def test_group(text: str, groups: list[str | None]) -> None:
-    assert [clause.group for clause in parse_condition(text).evaluate({}).clauses] == groups
+    assert [clause.group for clause in evaluate_condition(text, {}).clauses] == groups
 
 
 # --- Canonical text
@@ -214,15 +211,12 @@ def test_group(text: str, groups: list[str | None]) -> None:
         pytest.param("((a)) AND ((b OR (c)))", "a AND (b OR c)", id="only-needed-parentheses"),
         pytest.param("NOT (a AND b)", "NOT (a AND b)", id="not-before-a-group"),
         pytest.param("x==TRUE", "x == true", id="literals-in-lower-case"),
-        pytest.param("x == 'it\\'s \"b\" \\\\'", r'x == "it' + r"'" + r's \"b\" \\"', id="text-in-double-quotes"),
-        pytest.param(r"x == 'a\nb\tc'", r'x == "a\nb\tc"', id="one-line-whatever-the-text"),
+        pytest.param("x == 'it'", 'x == "it"', id="text-in-double-quotes"),
+        pytest.param("x == 'say \"b\"'", "x == 'say \"b\"'", id="text-with-double-quotes"),
     ],
 )
 def test_canonical_text(source: str, text: str) -> None:
-    condition = parse_condition(source)
-    assert (condition.text, condition.source) == (text, source)
-    assert parse_condition(text) == condition
-    assert hash(parse_condition(text)) == hash(condition)
+    assert normalize(source) == normalize(text) == text
 
 
 # --- What can't be understood
@@ -238,13 +232,12 @@ def test_canonical_text(source: str, text: str) -> None:
         pytest.param("x -1 > 2", "column 3: a condition can't calculate", "plain names", id="minus-a-number"),
         pytest.param("a.b == 1", "column 2: a name has no parts", "use a plain name", id="attribute"),
         pytest.param("x > .5", "column 5: a name has no parts, and a number", "write 0.5", id="number-without-digit"),
-        pytest.param("f(x)", "column 2: f can't be called or indexed", "use a plain name", id="call"),
+        pytest.param("f(x)", "column 2: f can't be called", "use a plain name", id="call"),
         pytest.param("{x}", "column 1: { has no meaning", "remove it", id="brace"),
         pytest.param("größe == 1", "column 3: ö has no meaning", "remove it", id="letter-beyond-ascii"),
         pytest.param("x\xa0== 1", "column 2: U+00A0 has no meaning", "remove it", id="invisible-space"),
         pytest.param("x == '5\n'", "line 1, column 6: this text has no end", "in the same line", id="text-over-lines"),
-        pytest.param(r"x == 'a\xb'", "column 8: this escape is unknown", r"write one of \\ \" \' \n \t", id="escape"),
-        pytest.param("x == 'a\tb'", "column 8: the invisible character U+0009", r"written as \t", id="raw-tab-in-text"),
+        pytest.param("x == 'a\tb'", "column 8: the invisible character U+0009", "remove it", id="raw-tab-in-text"),
         pytest.param("x == 1_000", "column 6: 1_000 is not a number", "in decimal", id="underscore-in-number"),
         pytest.param("x < 1e999", "column 5: 1e999 is too large", "write a number between", id="infinite-literal"),
         pytest.param(
@@ -252,21 +245,19 @@ def test_canonical_text(source: str, text: str) -> None:
         ),
         pytest.param("x == NOT y", "column 6: there is NOT where a name", "write a name", id="not-behind-an-operator"),
         pytest.param("a b", "column 3: there is b where AND or OR", "put AND or OR between", id="two-names"),
-        pytest.param("x NOT IN [1]", "column 3: NOT must come before", "NOT name in [1, 2]", id="not-in"),
+        pytest.param("x NOT == 1", "column 3: NOT must come before", "NOT name == 1", id="not-in-the-middle"),
         pytest.param("(a AND (b)", "column 1: this ( is never closed", "add the missing )", id="open-parenthesis"),
         pytest.param("a AND b)", "column 8: this ) has no matching (", "remove it", id="closing-parenthesis"),
         pytest.param("(a OR b) == true", "column 10: an expression in parentheses", "NOT (...)", id="group-compared"),
         pytest.param("1 < x < 3", "column 7: comparisons can't be chained", "two comparisons with AND", id="chain"),
         pytest.param("!x == 5", "column 1: ! is not an operator", "write NOT", id="exclamation-mark"),
         pytest.param("5", "column 1: 5 is not a condition by itself", "compare it: name == 5", id="bare-number"),
-        pytest.param("x in 5", "column 6: there is 5 where [ after in", "in brackets", id="in-without-list"),
-        pytest.param("x in []", "column 7: there is ] where a value", "write a number", id="empty-list"),
-        pytest.param("x in [y]", "column 7: a list holds values", "compare with the name by ==", id="name-in-list"),
+        pytest.param("x in [1]", "column 3: there is in where AND or OR", "an operator between", id="no-lists"),
         pytest.param("a\nAND b = 1", "line 2, column 7: = is not", "write ==", id="line-and-column"),
         pytest.param("a " + "b" * 31, f"column 3: there is {'b' * 30}... where", "put AND", id="long-word-is-cut"),
         pytest.param("a AND all_diagrams_valid == 3", "column 7: all_diagrams_valid is", "NOT", id="alias-of-3"),
         pytest.param("a == all_diagrams_valid", "column 6: all_diagrams_valid is", "NOT", id="alias-as-an-operand"),
-        pytest.param("all_diagrams_valid in [true]", "column 1: all_diagrams_valid", "NOT", id="alias-in-a-list"),
+        pytest.param("all_diagrams_valid > true", "column 1: all_diagrams_valid", "NOT", id="alias-in-an-order"),
         pytest.param("f(x.y)", "column 2: f can't be called", "use a plain name", id="the-first-fault-is-told"),
     ],
 )
@@ -308,15 +299,15 @@ def test_error(text: str, problem: str, remedy: str) -> None:
             id="number",
         ),
         pytest.param(
-            f"x in [{','.join('1' * 3331)}]",
-            f"x in [{','.join('1' * 3332)}]",
-            f"column 1: the condition has 10001 characters in canonical form, more than {MAX_LENGTH}",
+            f"{'x' * 11}=={'1' * 29}" + f" OR x=={'1' * 29}" * 262,
+            f"{'x' * 12}=={'1' * 29}" + f" OR x=={'1' * 29}" * 262,
+            f"the condition has 10001 characters in canonical form, more than {MAX_LENGTH}",
             id="length-in-canonical-form",
         ),
     ],
 )
 def test_limits(fits: str, too_much: str, problem: str) -> None:
-    parse_condition(fits)
+    normalize(fits)
     assert refusal(too_much).problem == problem
 
 
@@ -330,13 +321,12 @@ TYPES: dict[str, MetricType] = {"count": "int", "seconds": "number", "done": "bo
     "text",
     [
         pytest.param("count == 5 AND count < 5.5 AND count >= seconds", id="numbers"),
-        pytest.param("done AND NOT done AND done == true AND done in [true, false]", id="booleans"),
-        pytest.param("name == 'a' AND name < 'b' AND name in ['a', 'b']", id="texts"),
-        pytest.param("count != null AND null == done AND name in ['a', null]", id="null-equals-or-not"),
+        pytest.param("done AND NOT done AND done == true", id="booleans"),
+        pytest.param("name == 'a' AND name < 'b'", id="texts"),
     ],
 )
 def test_check_types_accepts(text: str) -> None:
-    parse_condition(text).check_types(TYPES)
+    check_types(text, TYPES)
 
 
 @pytest.mark.parametrize(
@@ -344,28 +334,25 @@ def test_check_types_accepts(text: str) -> None:
     [
         pytest.param(
             "done AND count == '5'",
-            'column 10: can\'t compare int with text: count == "5"',
+            'can\'t compare int with text: count == "5"',
             "compare count with a number",
             id="number-with-text",
         ),
         pytest.param(
             "count == 1 AND\n  '5' < count",
-            'line 2, column 3: can\'t compare text with int: "5" < count',
+            'can\'t compare text with int: "5" < count',
             "compare count with a number",
             id="the-name-keeps-its-type-and-the-literal-goes",
         ),
         pytest.param(
-            "null < null", "column 1: null has no order: null < null", "compare null by == or != only", id="null-order"
-        ),
-        pytest.param(
-            "count in [1, 'a']",
-            'column 1: can\'t compare int with text: count in [1, "a"]',
-            "compare count with a number",
-            id="list-of-mixed-types",
+            "true < false",
+            "bool has no order: true < false",
+            "compare true with true or false by == or !=",
+            id="booleans-have-no-order",
         ),
         pytest.param(
             "done AND NOT count",
-            "column 14: count is int, not bool, and not a condition by itself",
+            "count is int, not bool, and not a condition by itself",
             "compare it: count > 0",
             id="bare-number",
         ),
@@ -373,7 +360,7 @@ def test_check_types_accepts(text: str) -> None:
 )
 def test_check_types_refuses(text: str, problem: str, remedy: str) -> None:
     with pytest.raises(ConditionError) as caught:
-        parse_condition(text).check_types(TYPES)
+        check_types(text, TYPES)
     assert caught.value.problem == problem
     assert caught.value.remedy.startswith(remedy)
 
@@ -396,7 +383,7 @@ ALIAS = "diagrams_total > 0 AND diagrams_valid == diagrams_total"
     ],
 )
 def test_other_spellings(text: str, expected: str) -> None:
-    assert parse_condition(text).text == expected
+    assert normalize(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -407,10 +394,8 @@ def test_other_spellings(text: str, expected: str) -> None:
     ],
 )
 def test_conjoin(one: str, other: str, expected: str) -> None:
-    both = parse_condition(one).conjoin(parse_condition(other))
-    assert both == parse_condition(expected)
-    assert both.text == expected
-    assert both.names == parse_condition(expected).names
+    assert conjoin(one, other) == expected
+    assert names_in(expected) == set("abcd")
 
 
 # --- A text that this was made for
@@ -428,5 +413,5 @@ def test_document_without_any_diagram_is_not_enough() -> None:
         "has_adr": True,
         "has_c4_diagrams": True,
     }
-    assert parse_condition(DOCUMENT).evaluate(values).met is False
-    assert parse_condition(DOCUMENT).evaluate({**values, "diagrams_total": 2, "diagrams_valid": 2}).met is True
+    assert evaluate_condition(DOCUMENT, values).met is False
+    assert evaluate_condition(DOCUMENT, {**values, "diagrams_total": 2, "diagrams_valid": 2}).met is True

@@ -20,7 +20,8 @@ from phase_gate.report.text import proof_section, table_lines
 from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.visible import show_rows
-from phase_gate.workflow.metrics import ALIASES, all_metrics, show_value
+from phase_gate.workflow.condition_text import ALIASES
+from phase_gate.workflow.metrics import all_metrics, show_value
 from phase_gate.workflow.model import Phase
 
 #: Findings that belong to no guard, and remarks about verify tasks: the name shown in brackets, and its meaning.
@@ -116,7 +117,7 @@ def _find_meaning(task: Task, name: str) -> _Meaning:
 def _phase_rows(task: Task, phase: Phase) -> Iterator[str]:
     workflow = task.rules
     yield f"{phase.name}: {phase.purpose}"
-    yield f"  Gate 1: {phase.gate_1.condition.text}"
+    yield f"  Gate 1: {phase.gate_1.condition}"
     yield f"  guards: {', '.join(phase.gate_1.guards)}"
     yield f"  next:   {phase.next or 'the phase named in the root-cause record'}"
     if workflow.pipeline is None:
@@ -143,7 +144,7 @@ def _fact_rows(task: Task, name: str) -> Iterator[str]:
 
 def _explain_guard(task: Task, name: str) -> tuple[list[str], dict[str, Any]]:
     guard, state, evaluation = task.rules.guards[name], task.state, task.state.evaluation
-    rows = [f"{name}: {guard.condition.text}", f"  if it is unmet: {guard.remedy}"]
+    rows = [f"{name}: {guard.condition}", f"  if it is unmet: {guard.remedy}"]
     found = [] if evaluation is None else [each for each in evaluation.findings if each.belongs_to(name)]
     document: dict[str, Any] = {"findings": spell_out_each(found)}
     for each in () if evaluation is None else evaluation.gate_1.guards:

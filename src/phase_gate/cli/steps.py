@@ -35,7 +35,8 @@ from phase_gate.tasks.routing import files_in
 from phase_gate.tasks.work import find_pipeline
 from phase_gate.values import replace
 from phase_gate.visible import show_line, show_rows
-from phase_gate.workflow.metrics import ALIASES, METRIC_TYPES, MetricType, MetricValue
+from phase_gate.workflow.condition_text import ALIASES
+from phase_gate.workflow.metrics import METRIC_TYPES, MetricType, MetricValue
 from phase_gate.workflow.model import Phase, Workflow, requires_of
 from phase_gate.workflow.names import ANSWER_VARIABLE, DONE, STUCK, is_answer_name, of_task
 
@@ -110,7 +111,7 @@ def answer_entry(entered: EnteredPhase) -> Done:
     document: dict[str, Any] = {"phase": phase.name, "entered": True}
     pipeline = find_pipeline(entered.task.state)
     if pipeline is None and phase.tests == "none":
-        needs = (("Gate 1", phase.gate_1.condition.text),)
+        needs = (("Gate 1", phase.gate_1.condition),)
         step = f"do what Gate 1 asks for, then run: {step}"
     if pipeline is not None:
         attempt = pipeline.attempts.get(phase.name, 1)

@@ -16,7 +16,7 @@ from phase_gate.config.nodes import Items, Node, Place, Scalar, Table, Text, clo
 from phase_gate.errors import ConditionError, PhaseGateError
 from phase_gate.identities import find_name_fault
 from phase_gate.values import MISSING, Value, default_of, fields, told_about
-from phase_gate.workflow.conditions import Condition, parse_condition
+from phase_gate.workflow.conditions import normalize
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
 from phase_gate.workflow.phrases import PatternError, compile_phrase
 
@@ -87,7 +87,7 @@ class Reader:
         of time; `or_one`, a single text is accepted as a list; `below_root`, a path in the project, and the remedy for
         other paths; `phrases`, patterns; `name`, of a person or an agent; `prose`, joined into one line; `blank`, null
         or blank text means the default; `strip`, surrounding blanks are removed; `named`, the kind of name that the
-        keys of a mapping are.
+        keys of a mapping are; `is_condition`, written in canonical form.
 
         :param beside: keys that are read elsewhere.
         :param given: fields that the caller has already read.
@@ -139,9 +139,18 @@ class Reader:
             value = " ".join(value.split())
             if fault := find_name_fault(value):
                 self.stop(row, f"{row.path} is not a name: {fault}", "retype the name with visible letters")
+        if "is_condition" in told and value is not None:
+            return self._normalize(row)
         if "blank" in told or "strip" in told:
             return value.strip()
         return " ".join(value.split()) if "prose" in told else value
+
+    def _normalize(self, row: Node) -> Text:
+        """Return the canonical text of a condition. Its names are not checked."""
+        try:
+            return Text.of(normalize(self.text(row)), row.at, row.path)
+        except ConditionError as error:
+            self.stop(row, f"{row.path}: {error.problem}", error.remedy)
 
     def _span(self, row: Node) -> float:
         value = parse_duration(self.text(row))
@@ -233,14 +242,6 @@ class Reader:
                 with suppress(UnreadableError):
                     found[key] = read(each, self)
         return found
-
-    def parse(self, kind: type[Value], row: Node) -> Condition:
-        """Return a condition. Its names are not checked."""
-        assert kind is Condition, "no other value is parsed from a text"
-        try:
-            return parse_condition(self.text(row))
-        except ConditionError as error:
-            self.stop(row, f"{row.path}: {error.problem}", error.remedy)
 
 
 def _as_list(row: Node) -> Node:

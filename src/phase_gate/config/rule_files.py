@@ -17,7 +17,6 @@ from phase_gate.config.yaml import read_bytes
 from phase_gate.errors import ConfigurationError, WorkflowError
 from phase_gate.values import replace
 from phase_gate.workflow.model import Gate1, Guard, MetricType, Overlay, PhaseOverlay, PipelineRules, Workflow
-from phase_gate.workflow.model_json import digest_rules
 
 _SHIPPED = Path(__file__).parents[1] / "workflows"
 #: Guards for all workflows, and guards that only a pipeline can measure.
@@ -106,8 +105,7 @@ def apply_overlay(workflow: Workflow, overlay: Overlay) -> Workflow:
         gate = _change_gate(phase.gate_1, change, vocabulary)
         phases[phase.name] = replace(phase, gate_1=gate, breaker=change.breaker or phase.breaker)
     pipeline = _change_pipeline(workflow, overlay, faults)
-    laid = plain(replace(laid, guards=guards, phases=tuple(phases.values()), pipeline=pipeline))
-    return replace(laid, digest=digest_rules(laid))
+    return plain(replace(laid, guards=guards, phases=tuple(phases.values()), pipeline=pipeline))
 
 
 def _change_pipeline(workflow: Workflow, overlay: Overlay, faults: Reader) -> PipelineRules | None:
@@ -130,7 +128,7 @@ def _change_pipeline(workflow: Workflow, overlay: Overlay, faults: Reader) -> Pi
 def _change_gate(gate: Gate1, change: PhaseOverlay, vocabulary: Vocabulary) -> Gate1:
     condition = gate.condition
     if change.condition is not None:
-        vocabulary.check_condition(change.condition, change.condition.source)
+        vocabulary.check_condition(change.condition, change.condition)
         condition = change.condition if change.replace else vocabulary.conjoin(condition, change.condition)
     vocabulary.check_gate(condition, change.guards)
     guards = tuple(dict.fromkeys((*gate.guards, *change.guards)))

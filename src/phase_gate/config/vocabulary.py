@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from phase_gate.config.nodes import Text, closest_first, shorten
 from phase_gate.config.reading import Reader
 from phase_gate.errors import ConditionError
-from phase_gate.values import Value, replace
-from phase_gate.workflow.conditions import Condition
-from phase_gate.workflow.metrics import METRIC_TYPES, SPELLINGS, MetricValue
+from phase_gate.values import Value
+from phase_gate.workflow.condition_text import SPELLINGS
+from phase_gate.workflow.conditions import check_types, conjoin, names_in
+from phase_gate.workflow.metrics import METRIC_TYPES, MetricValue
 from phase_gate.workflow.model import Guard, MetricType, Workflow
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -23,7 +24,7 @@ _GATE_NAMES = frozenset({"exit_signal", "gate_1", "gate_2"})
 RESERVED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(METRIC_TYPES, "a measured metric"),
     **dict.fromkeys(SPELLINGS, "another spelling of a metric"),
-    **dict.fromkeys(("and", "or", "not", "in", "true", "false", "null"), "a word of conditions"),
+    **dict.fromkeys(("and", "or", "not", "true", "false"), "a word of conditions"),
     **dict.fromkeys(_GATE_NAMES, "a name of the gates"),
 }
 
@@ -47,16 +48,16 @@ class Vocabulary(Value):
     #: Returns whether a plugin may offer a guard of that name.
     offers: Callable[[str], bool] | None = None
 
-    def check_gate(self, condition: Condition, guards: Iterable[str] = ()) -> None:
+    def check_gate(self, condition: str, guards: Iterable[str] = ()) -> None:
         """Report unknown guards of a gate, and faults of its condition."""
         for name in guards:
             if name not in self.guards and not (self.offers and self.offers(name)):
                 known = closest_first(name, sorted(self.guards))
                 self.faults.report(name, f"unknown guard {shorten(name)}", f"use one of: {known}")
-        self.check_condition(condition, condition.source)
-        if not condition.names - set(self.constants):
+        self.check_condition(condition, condition)
+        if not names_in(condition) - set(self.constants):
             problem = "the condition measures nothing"
-            self.faults.report(condition.source, problem, "compare at least one metric or fact")
+            self.faults.report(condition, problem, "compare at least one metric or fact")
 
     def check_new_guards(self, guards: Mapping[str, Guard]) -> None:
         """Report faults of the guards of a file."""
@@ -79,9 +80,9 @@ class Vocabulary(Value):
             self.faults.report(where, problem, "write {metric}, or no brace")
         self.check_condition(guard.condition, where)
 
-    def check_condition(self, condition: Condition, where: str) -> None:
+    def check_condition(self, condition: str, where: str) -> None:
         """Report unknown names in a condition, or else types that can't be compared."""
-        unknown = sorted(condition.names - self.types.keys())
+        unknown = sorted(names_in(condition) - self.types.keys())
         for name in unknown:
             if name in _GATE_NAMES:
                 self.faults.report(where, f"{name} is known in gate_2 and exit_allowed only", "use metrics here")
@@ -90,18 +91,17 @@ class Vocabulary(Value):
                 self.faults.report(where, problem, f"use one of: {closest_first(name, self.types)}")
         if not unknown:
             try:
-                condition.check_types(self.types)
+                check_types(condition, self.types)
             except ConditionError as wrong:
                 self.faults.report(where, wrong.problem, wrong.remedy)
 
-    def conjoin(self, one: Condition, other: Condition) -> Condition:
+    def conjoin(self, one: str, other: str) -> str:
         """Return the condition that both hold, with the place of the second one."""
-        where = other.source
         try:
-            both = one.conjoin(other)
+            both = conjoin(one, other)
         except ConditionError as wrong:  # joined, they may be too long
-            self.faults.stop(where, wrong.problem, wrong.remedy)
-        return replace(both, source=Text.of(both.source, where.at, where.path)) if isinstance(where, Text) else both
+            self.faults.stop(other, wrong.problem, wrong.remedy)
+        return Text.of(both, other.at, other.path) if isinstance(other, Text) else both
 
 
 def name_types(workflow: Workflow) -> dict[str, MetricType]:

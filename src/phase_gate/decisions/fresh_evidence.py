@@ -15,8 +15,7 @@ from phase_gate.gate.verdict import Evaluation
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.task import Task
 from phase_gate.values import replace
-from phase_gate.workflow.model import Phase, Workflow
-from phase_gate.workflow.model_json import name_rules
+from phase_gate.workflow.model import Phase, Workflow, name_rules
 
 #: Stores and returns the data that the next phase is compared with, if this phase ends.
 Remembering = Callable[[Phase], Mapping[str, str]]

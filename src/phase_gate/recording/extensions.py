@@ -15,7 +15,7 @@ import pytest
 from phase_gate.errors import ConditionError, PhaseGateError, WorkflowError
 from phase_gate.gate.measured import wanted_names
 from phase_gate.gate.verdict import Evaluation, evaluation_to_json
-from phase_gate.workflow.conditions import parse_condition
+from phase_gate.workflow.conditions import normalize
 from phase_gate.workflow.metrics import MetricType, MetricValue
 from phase_gate.workflow.model import Guard, Phase, Workflow
 
@@ -41,7 +41,7 @@ def _guard(plugin: str, name: str, row: Any) -> Guard:
     try:
         return Guard(
             name=name,
-            condition=parse_condition(row["condition"]),
+            condition=normalize(row["condition"]),
             remedy=row["remedy"],
             detail=row.get("detail", ""),
         )

@@ -16,8 +16,7 @@ from phase_gate.project import Project
 from phase_gate.storage.root import is_in_environment, place_below, relative_id
 from phase_gate.storage.signal_file import SignalFile
 from phase_gate.values import Value, field
-from phase_gate.workflow.model import Guard, Workflow
-from phase_gate.workflow.model_json import name_rules
+from phase_gate.workflow.model import Guard, Workflow, name_rules
 from phase_gate.workflow.settings import (
     ConfidenceRules,
     Configuration,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from phase_gate.bound import os, time
+from phase_gate.codec import to_json
 from phase_gate.errors import StateError, StorageError
 from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Finding
@@ -30,8 +31,7 @@ from phase_gate.storage.paths import DEFAULT_TASK, task_names
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.stores.shared import again_if_moved
-from phase_gate.workflow.model import Phase, Workflow
-from phase_gate.workflow.model_json import workflow_to_json
+from phase_gate.workflow.model import Phase, Workflow, name_rules
 
 if TYPE_CHECKING:
     from phase_gate.evidence.context import RunCoverage
@@ -152,7 +152,7 @@ class Recorder:
         if not state.is_pipeline or state.is_done:
             return
         rules = self.task(state).rules
-        if rules.digest != self.workflow.digest:
+        if name_rules(rules) != name_rules(self.workflow):
             self.warnings.append("the rules have changed: this pipeline continues with those it began with")
         self.workflow = self.declared = rules
 
@@ -283,7 +283,7 @@ class Recorder:
             "nested": is_nested,
             "rewinds": entry.how == "rewind",
             "limit": self.store.run_limit,
-            "rules": self.store.objects.keep(workflow_to_json(self.workflow)),
+            "rules": self.store.objects.keep(to_json(self.workflow)),
             "criteria_given": self.criteria_given,
             "arguments": list(self.hello.arguments),
             "reports": list(self.written),

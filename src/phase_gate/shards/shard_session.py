@@ -9,6 +9,7 @@ import contextlib
 import platform
 from collections.abc import Mapping
 
+from phase_gate.codec import to_json
 from phase_gate.errors import StateError, UsageError
 from phase_gate.gate.observations import Wanted
 from phase_gate.gate.order import named_phase
@@ -26,7 +27,6 @@ from phase_gate.storage.tree.git_command import head_of
 from phase_gate.values import replace
 from phase_gate.visible import count
 from phase_gate.workflow.model import Phase, Workflow
-from phase_gate.workflow.model_json import workflow_to_json
 
 
 class ShardSession(RecordedSession):
@@ -82,7 +82,7 @@ class ShardSession(RecordedSession):
             tree=self._before.digest,
             python=platform.python_version(),
             pytest=self._hello.pytest,
-            workflow=workflow_to_json(self._run.workflow),
+            workflow=to_json(self._run.workflow),
             criteria_given=self._run.criteria_given,
             criteria=tuple(sorted(self._run.criteria.ids)),
         )

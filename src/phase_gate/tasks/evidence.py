@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from phase_gate.codec import to_json
 from phase_gate.errors import ConditionError, ConfigurationError, WorkflowError
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.evidence.gathering import PartEvidence, gather
@@ -28,10 +29,10 @@ from phase_gate.workflow.model import (
     Phase,
     PipelineRules,
     Workflow,
+    name_rules,
     requires_of,
     settle,
 )
-from phase_gate.workflow.model_json import name_rules, workflow_to_json
 from phase_gate.workflow.names import run_command
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class PipelineEvidence(PartEvidence):
         )
         if begins_cycle:
             names = {**name_rules(workflow), **_commands_of(task.project, workflow)}
-            document = {"workflow": workflow_to_json(workflow), "names": names}
+            document = {"workflow": to_json(workflow), "names": names}
             files = replace(
                 files,
                 constitution={path: digest_file(root / path) for path in rules.constitution},

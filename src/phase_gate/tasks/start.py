@@ -47,7 +47,6 @@ from phase_gate.tasks.work import (
 )
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Overlay
-from phase_gate.workflow.model_json import workflow_to_json
 
 #: Prints progress.
 Show = Callable[[str], None]
@@ -127,7 +126,7 @@ def _take(session: TaskSession, spec: TaskSpec, data: dict[str, object], show: S
         if change.state.phase is None:
             entry, scripted = Entry(workflow.first, "begin"), project.configuration.overrides.allow_non_interactive
             change.record(*entry_events(change.state, entry, workflow, run=None, allow_non_interactive=scripted))
-        rules = store.objects.keep(workflow_to_json(workflow))
+        rules = store.objects.keep(to_json(workflow))
         change.record(Event(kind="task-taken", data={**data, "memory": memory, "rules": rules}))
         if known:
             change.record(Event(kind="known-taken", data={"known": known}))

@@ -6,7 +6,7 @@ Recursive descent with one token of lookahead. `conditions` has the grammar and 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from math import isfinite
 
@@ -27,25 +27,25 @@ MAX_CLAUSES = 500
 MAX_NUMBER_LENGTH = 30
 
 _TOKEN = (
-    r"(?P<space>[ \t\r\n]+)"
-    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    r"[ \t\r\n]*(?:"
+    r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
     r"|(?P<number>-?[0-9](?:[eE][+-][0-9]|[0-9A-Za-z_.])*)"  # broad, so that 0x1F and 1.2.3 are one invalid number
     r"|(?P<operator>[=!<>]=|[<>])"
-    r"|(?P<symbol>[()\[\],])"
-    r"""|(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
+    r"|(?P<open>\()|(?P<close>\))"
+    r"""|(?P<text>"[^"\n]*"|'[^'\n]*')"""
+    r"|(?P<end>\Z)|(?P<wrong>.))"
 )
+_BOOLEANS = {"true": True, "false": False}
 #: Reserved words, matched in any case, with the kinds of their tokens.
-_WORDS = {"and": "AND", "or": "OR", "not": "NOT", "in": "in", "true": "literal", "false": "literal", "null": "literal"}
-_LITERALS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
-_ESCAPES = {"\\": "\\", '"': '"', "'": "'", "n": "\n", "t": "\t"}
+_WORDS = {"and": "AND", "or": "OR", "not": "NOT", **dict.fromkeys(_BOOLEANS, "boolean")}
 _SPACE = " \t\r\n"
-_VALUES = ("number", "text", "literal")
-_COMPARISONS = ("operator", "in")
 
 #: Alternative names that conditions may use, and the metrics that they mean.
 ALIASES = {"no_improvements_found": "no_more_improvements_identified"}
 #: Names that mean a whole condition. `all_diagrams_valid` requires at least one diagram.
 ALIAS_CONDITIONS = {"all_diagrams_valid": "(diagrams_total > 0 AND diagrams_valid == diagrams_total)"}
+#: All alternative names, with the metric or condition that they mean.
+SPELLINGS: Mapping[str, str] = {**ALIASES, **ALIAS_CONDITIONS}
 
 #: Problems and remedies.
 _NO_ARITHMETIC = (
@@ -58,19 +58,18 @@ _WRONG_CHARACTERS = {
     "|": ("| is not an operator", "write OR"),
     "!": ("! is not an operator", "write NOT"),
     ".": ("a name has no parts, and a number starts with a digit", "use a plain name, or write 0.5 for .5"),
-    '"': ("this text has no end", 'close it with " in the same line, and write a line break as \\n'),
-    "'": ("this text has no end", "close it with ' in the same line, and write a line break as \\n"),
+    '"': ("this text has no end", 'close it with " in the same line'),
+    "'": ("this text has no end", "close it with ' in the same line"),
     **dict.fromkeys("+-*/%", _NO_ARITHMETIC),
 }
-_NO_MEANING = "remove it: there are names, numbers, quoted text, AND OR NOT, == != < <= > >=, in [...] and parentheses"
+_NO_MEANING = "remove it: there are names, numbers, quoted text, AND OR NOT, == != < <= > >= and parentheses"
 
 
 class Operand(Value, kw_only=False):
-    """A name, or a literal value if `name` is empty. `offset` is its position in the source."""
+    """A name, or a literal value if `name` is empty."""
 
     name: str
-    value: MetricValue
-    offset: int
+    value: MetricValue = None
 
 
 class Leaf(Value, kw_only=False):
@@ -78,8 +77,7 @@ class Leaf(Value, kw_only=False):
 
     left: Operand
     operator: str = ""
-    #: One operand; one or more literals after `in`; empty without an operator.
-    right: tuple[Operand, ...] = ()
+    right: Operand | None = None
 
 
 Word = Literal["AND", "OR", "NOT"]
@@ -103,83 +101,72 @@ def join(word: Word, parts: Iterable[Node]) -> Node:
     return flat[0] if len(flat) == 1 else Group(word, tuple(flat))
 
 
-def error_at(source: str, offset: int, problem: str, remedy: str) -> ConditionError:
-    """Return the error for an offset in a source. Its problem begins with the line and column."""
-    line, column = source.count("\n", 0, offset) + 1, offset - source.rfind("\n", 0, offset)
-    has_lines = "\n" in source.rstrip(_SPACE)
-    return ConditionError(f"{f'line {line}, ' if has_lines else ''}column {column}: {problem}", remedy)
-
-
 # --- parsing
 
 
 def parse_tree(text: str) -> Node:
-    """Return the tree of a condition's text."""
-    if len(text) > MAX_LENGTH:
-        problem = f"the condition has {len(text)} characters, more than {MAX_LENGTH}"
-        raise error_at(text, MAX_LENGTH, problem, "shorten it, or split it into guards")
+    """Return the tree of a condition's text. Raises ConditionError with the place of a syntax error."""
     return _Parser(text).parse()
 
 
-class _Token(Value, kw_only=False):
-    #: name, number, text, literal, operator, in, AND, OR, NOT, a bracket or comma itself, or end.
-    kind: str
-    text: str
-    offset: int
-
-    def __str__(self) -> str:
-        return self.text if len(self.text) <= MAX_NUMBER_LENGTH else f"{self.text[:MAX_NUMBER_LENGTH]}..."
+@cache
+def _token_pattern() -> re.Pattern[str]:
+    return re.compile(_TOKEN)  # on demand: most processes parse no condition
 
 
 class _Parser:
-    """Parses one condition. Each method consumes the construct in its name; `_next` is the token after it."""
+    """Parses one condition. Each method consumes the construct in its name."""
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._tokens = _tokenize(source)
-        self._next = next(self._tokens)
         self._clauses = 0
+        self._tokens = _token_pattern().finditer(source.rstrip(_SPACE))
+        if len(source) > MAX_LENGTH:
+            problem = f"the condition has {len(source)} characters, more than {MAX_LENGTH}"
+            raise self._error(problem, "shorten it, or split it into guards", MAX_LENGTH)
+        self._advance()
 
     def parse(self) -> Node:
-        if self._next.kind == "end":
+        if self._kind == "end":
             raise self._error("the condition is empty", "write at least one clause, such as: tests_failing == 0")
         tree = self._disjunction(0)
-        if self._next.kind == ")":
+        if self._kind == "close":
             raise self._error("this ) has no matching (", "remove it, or add the missing (")
-        if self._next.kind != "end":
+        if self._kind != "end":
             raise self._not_joined()
         return tree
 
     def _disjunction(self, depth: int) -> Node:
         parts = [self._conjunction(depth)]
-        while self._next.kind == "OR":
-            self._take()
+        while self._kind == "OR":
+            self._advance()
             parts.append(self._conjunction(depth))
         return join("OR", parts)
 
     def _conjunction(self, depth: int) -> Node:
         parts = [self._negation(depth)]
-        while self._next.kind == "AND":
-            self._take()
+        while self._kind == "AND":
+            self._advance()
             parts.append(self._negation(depth))
         return join("AND", parts)
 
     def _negation(self, depth: int) -> Node:
-        if self._next.kind not in ("NOT", "("):
+        if self._kind not in ("NOT", "open"):
             return self._clause()
         if depth == MAX_DEPTH:
             problem = f"parentheses and NOT are nested more than {MAX_DEPTH} deep"
             raise self._error(problem, "write the condition with fewer")
-        token = self._take()
-        if token.kind == "NOT":
+        is_not, offset = self._kind == "NOT", self._offset
+        self._advance()
+        if is_not:
             return Group("NOT", (self._negation(depth + 1),))
         inner = self._disjunction(depth + 1)
-        if self._next.kind == "end":
-            raise self._error("this ( is never closed", "add the missing )", token)
-        if self._next.kind != ")":
+        if self._kind == "end":
+            raise self._error("this ( is never closed", "add the missing )", offset)
+        if self._kind != "close":
             raise self._not_joined()
-        self._take()
-        if self._next.kind in _COMPARISONS:
+        self._advance()
+        if self._kind == "operator":
             raise self._error(
                 "an expression in parentheses can't be compared",
                 "remove the parentheses around a single name or value; for a group write (...) or NOT (...) alone",
@@ -187,140 +174,106 @@ class _Parser:
         return inner
 
     def _clause(self) -> Node:
-        start = self._next
+        text, offset = self._text, self._offset
         self._clauses += 1
         if self._clauses > MAX_CLAUSES:
             raise self._error(f"there are more than {MAX_CLAUSES} clauses", "split the condition into guards")
-        if start.text in ALIAS_CONDITIONS and start.kind == "name":
-            return self._whole_condition(self._take())
+        if text in ALIAS_CONDITIONS:
+            return self._whole_condition()
         left = self._operand()
-        if self._next.kind not in _COMPARISONS:
+        if self._kind != "operator":
             if not left.name and not isinstance(left.value, bool):
-                raise self._error(f"{start} is not a condition by itself", f"compare it: name == {start}", start)
+                raise self._error(f"{text} is not a condition by itself", f"compare it: name == {text}", offset)
             return Leaf(left)
-        operator = self._take()
-        right = self._choices() if operator.kind == "in" else (self._operand(),)
-        if self._next.kind in _COMPARISONS:
+        operator = self._text
+        self._advance()
+        right = self._operand()
+        if self._kind == "operator":
             raise self._error("comparisons can't be chained", "write two comparisons with AND between them")
-        return Leaf(left, operator.text.lower(), right)
+        return Leaf(left, operator, right)
 
-    def _whole_condition(self, alias: _Token) -> Node:
+    def _whole_condition(self) -> Node:
         """Return the condition of an alias, which may be compared with true or false."""
-        tree = parse_tree(ALIAS_CONDITIONS[alias.text])
-        if self._next.kind not in _COMPARISONS:
+        refusal = self._no_operand()
+        tree = parse_tree(ALIAS_CONDITIONS[self._text])
+        self._advance()
+        if self._kind != "operator":
             return tree
-        sign = self._take().text
-        value = _LITERALS.get(self._take().text.lower())
-        if sign not in ("==", "!=") or value is None:
-            raise self._no_operand(alias)
-        return tree if value is (sign == "==") else Group("NOT", (tree,))
-
-    def _no_operand(self, alias: _Token) -> ConditionError:
-        problem = f"{alias} is a whole condition and can only be true or false"
-        return self._error(problem, f"write {alias} or NOT {alias}, without a comparison", alias)
-
-    def _choices(self) -> tuple[Operand, ...]:
-        if self._next.kind != "[":
-            raise self._expected("[ after in", "put the values in brackets: in [1, 2]")
-        choices: list[Operand] = []
-        while not choices or self._next.kind == ",":
-            self._take()
-            if self._next.kind == "name":
-                raise self._error("a list holds values, not names", "compare with the name by == and join with OR")
-            if self._next.kind not in _VALUES:
-                raise self._expected("a value", "write a number, a quoted text, true, false or null here")
-            choices.append(self._operand())
-        if self._next.kind != "]":
-            raise self._expected(", or ]", "put commas between the values and a ] after the last one")
-        self._take()
-        return tuple(choices)
+        sign = self._text
+        self._advance()
+        if sign not in ("==", "!=") or self._kind != "boolean":
+            raise refusal
+        is_stated = _BOOLEANS[self._text.lower()] is (sign == "==")
+        self._advance()
+        return tree if is_stated else Group("NOT", (tree,))
 
     def _operand(self) -> Operand:
-        token = self._next
-        if token.kind == "name":
-            if token.text in ALIAS_CONDITIONS:
-                raise self._no_operand(token)
-            self._take()
-            if self._next.kind in ("(", "["):
-                raise self._error(f"{token} can't be called or indexed", "use a plain name")
-            return Operand(ALIASES.get(token.text, token.text), None, token.offset)
-        if token.kind not in _VALUES:
-            raise self._expected("a name or a value", "write a name, a number, a quoted text, true, false or null here")
-        read = {"number": self._number, "text": self._text}.get(token.kind)
-        value = read(token) if read else _LITERALS[token.text.lower()]
-        self._take()
-        return Operand("", value, token.offset)
+        kind, text, offset = self._kind, self._text, self._offset
+        if text in ALIAS_CONDITIONS:
+            raise self._no_operand()
+        if kind not in ("name", "number", "text", "boolean"):
+            raise self._expected("a name or a value", "write a name, a number, a quoted text, true or false here")
+        self._advance()
+        if kind == "name":
+            if self._kind == "open":
+                raise self._error(f"{text} can't be called", "use a plain name")
+            return Operand(ALIASES.get(text, text))
+        if kind == "number":
+            return Operand("", self._number(text, offset))
+        return Operand("", _BOOLEANS[text.lower()] if kind == "boolean" else self._quoted(text, offset))
 
-    def _number(self, token: _Token) -> int | float:
-        text = token.text
+    def _number(self, text: str, offset: int) -> int | float:
         if len(text) > MAX_NUMBER_LENGTH:
             problem = f"the number has {len(text)} characters, more than {MAX_NUMBER_LENGTH}"
-            raise self._error(problem, "write fewer digits")
+            raise self._error(problem, "write fewer digits", offset)
         if text.lstrip("-").isdigit():
             return int(text)
         if not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?", text):
-            raise self._error(f"{text} is not a number", "write it in decimal, as in 12, -3, 0.5 or 1e6")
+            raise self._error(f"{text} is not a number", "write it in decimal, as in 12, -3, 0.5 or 1e6", offset)
         if not isfinite(value := float(text)):
-            raise self._error(f"{text} is too large", "write a number between -1.7e308 and 1.7e308")
+            raise self._error(f"{text} is too large", "write a number between -1.7e308 and 1.7e308", offset)
         return value
 
-    def _text(self, token: _Token) -> str:
-        body, start = token.text[1:-1], token.offset + 1
-        for found in re.finditer(r"\\(.)", body):
-            if found[1] not in _ESCAPES:
-                remedy = r"write one of \\ \" \' \n \t; a backslash itself is \\"
-                raise error_at(self._source, start + found.start(), "this escape is unknown", remedy)
-        for offset, character in enumerate(body, start):
+    def _quoted(self, text: str, offset: int) -> str:
+        for place, character in enumerate(text, offset):
             if not character.isprintable():
                 # What cannot be seen in the file, or steers a terminal, has no place in a rule.
-                problem = f"the invisible character U+{ord(character):04X} is in a text"
-                raise error_at(self._source, offset, problem, r"remove it; a tab is written as \t")
-        return re.sub(r"\\(.)", lambda found: _ESCAPES[found[1]], body)
+                raise self._error(f"the invisible character U+{ord(character):04X} is in a text", "remove it", place)
+        return text[1:-1]
 
-    def _take(self) -> _Token:
-        token, self._next = self._next, next(self._tokens)
-        return token
+    def _advance(self) -> None:
+        """Move to the next token. An invalid character is an error only here, so that the first fault is reported."""
+        found = next(self._tokens)
+        kind = found.lastgroup or ""
+        self._text, self._offset = found[kind], found.start(kind)
+        self._kind = _WORDS.get(self._text.lower(), kind)
+        if kind == "wrong":
+            shown = self._text if self._text.isprintable() else f"U+{ord(self._text):04X}"
+            usual = (f"{shown} has no meaning in a condition", _NO_MEANING)
+            raise self._error(*_WRONG_CHARACTERS.get(self._text, usual))
+
+    def _no_operand(self) -> ConditionError:
+        problem = f"{self._text} is a whole condition and can only be true or false"
+        return self._error(problem, f"write {self._text} or NOT {self._text}, without a comparison")
 
     def _not_joined(self) -> ConditionError:
-        if self._next.kind == "number" and self._next.text.startswith("-"):
+        if self._kind == "number" and self._text.startswith("-"):
             return self._error(*_NO_ARITHMETIC)
-        if self._next.kind == "NOT":
-            return self._error("NOT must come before a name or value", "write NOT before it, as in: NOT name in [1, 2]")
+        if self._kind == "NOT":
+            return self._error("NOT must come before a name or value", "write NOT before it, as in: NOT name == 1")
         return self._expected("AND or OR", "put AND or OR between two clauses, and an operator between two values")
 
     def _expected(self, what: str, remedy: str) -> ConditionError:
-        found = "the condition ends" if self._next.kind == "end" else f"there is {self._next}"
+        shown = self._text if len(self._text) <= MAX_NUMBER_LENGTH else f"{self._text[:MAX_NUMBER_LENGTH]}..."
+        found = "the condition ends" if self._kind == "end" else f"there is {shown}"
         return self._error(f"{found} where {what} should be", remedy)
 
-    def _error(self, problem: str, remedy: str, token: _Token | None = None) -> ConditionError:
-        return error_at(self._source, (token or self._next).offset, problem, remedy)
-
-
-@cache
-def _token_pattern() -> re.Pattern[str]:
-    # Compiled on demand: rules are stored with their conditions, so most processes parse none.
-    return re.compile(_TOKEN)
-
-
-def _tokenize(source: str) -> Iterator[_Token]:
-    """Yield the tokens lazily, so that the first error in the text is the one reported. The last one is `end`."""
-    offset, end = 0, len(source.rstrip(_SPACE))
-    while offset < end:
-        match = _token_pattern().match(source, offset)
-        if match is None:
-            character = source[offset]
-            shown = character if character.isprintable() else f"U+{ord(character):04X}"
-            usual = (f"{shown} has no meaning in a condition", _NO_MEANING)
-            raise error_at(source, offset, *_WRONG_CHARACTERS.get(character, usual))
-        kind, text = match.lastgroup or "", match.group()
-        if kind == "name":
-            kind = _WORDS.get(text.lower(), kind)
-        elif kind == "symbol":
-            kind = text
-        if kind != "space":
-            yield _Token(kind, text, offset)
-        offset = match.end()
-    yield _Token("end", "", end)
+    def _error(self, problem: str, remedy: str, offset: int | None = None) -> ConditionError:
+        """Return the error for an offset, by default of the next token. Its problem begins with the line and column."""
+        offset = self._offset if offset is None else offset
+        line, column = self._source.count("\n", 0, offset) + 1, offset - self._source.rfind("\n", 0, offset)
+        has_lines = "\n" in self._source.rstrip(_SPACE)
+        return ConditionError(f"{f'line {line}, ' if has_lines else ''}column {column}: {problem}", remedy)
 
 
 # --- rendering
@@ -340,19 +293,13 @@ def render(node: Node) -> str:
 
 def render_leaf(leaf: Leaf, write: Callable[[Operand], str]) -> str:
     """Return the text of a comparison. `write` renders its operands."""
-    left, right = write(leaf.left), ", ".join(map(write, leaf.right))
-    if not leaf.operator:
-        return left
-    return f"{left} in [{right}]" if leaf.operator == "in" else f"{left} {leaf.operator} {right}"
+    return write(leaf.left) if leaf.right is None else f"{write(leaf.left)} {leaf.operator} {write(leaf.right)}"
 
 
 def render_value(value: MetricValue) -> str:
     """Return a value in the syntax of conditions."""
     if isinstance(value, str):
-        for character, escape in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\t", "\\t")):
-            value = value.replace(character, escape)
+        quote = "'" if '"' in value else '"'
         # Literals are printable, but a measured value may contain terminal control codes.
-        return '"' + "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in value) + '"'
-    if value is None:
-        return "null"
+        return quote + "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in value) + quote
     return str(value).lower() if isinstance(value, bool) else repr(value)

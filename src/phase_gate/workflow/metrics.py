@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from phase_gate.values import Value
-from phase_gate.workflow.condition_text import ALIAS_CONDITIONS as ALIAS_CONDITIONS
-from phase_gate.workflow.condition_text import ALIASES as ALIASES
 from phase_gate.workflow.model import MetricType as MetricType
 
 MetricValue = int | float | str | bool | None
@@ -168,9 +166,6 @@ PROOF_METRICS = _names(_PROVEN)
 NEW_CODE_METRICS = _names(_NEW_CODE)
 CLAIM_METRICS = _names(_CLAIMED)
 PIPELINE_METRICS = _names(_OF_PIPELINES)
-
-#: All alternative names, with the metric or condition that they mean.
-SPELLINGS: Mapping[str, str] = {**ALIASES, **ALIAS_CONDITIONS}
 
 
 def show_value(value: MetricValue) -> str:

@@ -1,17 +1,19 @@
 """The model of a workflow: phases in order, their gates, and their successors.
 
-Data only. `config` creates it from files; `gate.order` and `gate.judging` use it.
+Data only. `config` creates it from files; `gate.order` and `gate.judging` use it. A condition is its canonical text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from phase_gate.codec import to_json
 from phase_gate.values import Literal, Value, field, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from phase_gate.workflow.conditions import Condition
+    from typing import Any
+
     from phase_gate.workflow.metrics import MetricValue
 
 
@@ -25,7 +27,7 @@ class Guard(Value):
     """A named rule about the evidence itself: a condition on metrics, with a remedy."""
 
     name: str = field(key="")
-    condition: Condition
+    condition: str = field(is_condition=True)
     remedy: str = field(prose=True)
     #: The message if it is not met; `{metric}` is replaced by the metric's value.
     detail: str = field(default="", prose=True)
@@ -33,7 +35,7 @@ class Guard(Value):
 
 class Gate1(Value):
     name: str = field(prose=True)
-    condition: Condition
+    condition: str = field(is_condition=True)
     guards: tuple[str, ...] = ()
     rationale: str = field(default="", prose=True)
     #: Whether the project replaced the workflow's condition with its own, which every verdict shows.
@@ -87,8 +89,6 @@ class Workflow(Value):
     guards: Mapping[str, Guard] = field(default_factory=dict)
     #: Rules for all phases of a pipeline; None if this is not a pipeline.
     pipeline: PipelineRules | None = None
-    #: SHA-256 of the rules, to detect changes.
-    digest: str = ""
 
     @property
     def first(self) -> Phase:
@@ -201,7 +201,7 @@ class ArtifactChange(Value):
 class PhaseOverlay(Value):
     """A project's changes to a phase: an additional or replaced condition, more guards, other limits."""
 
-    condition: Condition | None = None
+    condition: str | None = field(default=None, is_condition=True)
     guards: tuple[str, ...] = ()
     replace: bool = False
     breaker: Limits | None = None
@@ -218,3 +218,37 @@ class Overlay(Value):
     artifacts: Mapping[str, ArtifactChange] = field(default_factory=dict)
     #: Files that must not change during a pipeline; None for those of the workflow.
     constitution: tuple[str, ...] | None = field(default=None, below_root="")
+
+
+# --- rules that affect verdicts: unlike prose, they must not change during a cycle
+
+
+def name_rules(workflow: Workflow) -> dict[str, str]:
+    """Return these rules one by one, each with its dotted name in the workflow file.
+
+    Default values are left out, so that new kinds of rules change nothing; and guards that no phase uses.
+    """
+    named = {name for phase in workflow.phases for name in phase.gate_1.guards}
+    # The metric of a required check is left out: its command is compared separately, and adding one changes no rule.
+    checked = {f"{name}_ok" for phase in workflow.phases for name in requires_of(phase).checks}
+    metrics = {name: kind for name, kind in workflow.metrics.items() if name not in checked}
+    document = to_json(replace(workflow, guards={}, phases=(), metrics=metrics))
+    document["guards"] = {name: guard.condition for name, guard in workflow.guards.items() if name in named}
+    document["phases"] = {phase.name: _without_prose(phase) for phase in workflow.phases}
+    return {"phases": ", ".join(document["phases"]), **dict(_flatten(document))}
+
+
+def _without_prose(phase: Phase) -> dict[str, Any]:
+    document = to_json(replace(phase, purpose="", gate_1=replace(phase.gate_1, rationale="")))
+    del document["name"], document["gate_1"]["name"]
+    return document
+
+
+def _flatten(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in document.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{above}{name}.")
+        elif isinstance(value, list):
+            yield f"{above}{name}", ", ".join(map(str, value))
+        else:
+            yield f"{above}{name}", str(value).lower() if isinstance(value, bool) else str(value)
