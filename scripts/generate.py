@@ -156,7 +156,6 @@ def codes() -> str:
 
 
 def metrics() -> str:
-    others = SPELLINGS
     return (
         table(
             ("metric", "meaning"),
@@ -166,7 +165,7 @@ def metrics() -> str:
             ),
         )
         + "\n"
-        + table(("also written", "stands for"), ((f"`{name}`", f"`{text}`") for name, text in others.items()))
+        + table(("also written", "stands for"), ((f"`{name}`", f"`{text}`") for name, text in SPELLINGS.items()))
     )
 
 

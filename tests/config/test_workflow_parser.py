@@ -22,7 +22,7 @@ from phase_gate.config.workflow_parser import parse_guards, parse_workflow
 from phase_gate.config.yaml import read_documents
 from phase_gate.errors import PhaseGateError, WorkflowError
 from phase_gate.values import replace
-from phase_gate.workflow.conditions import conjoin, names_in
+from phase_gate.workflow.conditions import conjoin
 from phase_gate.workflow.metrics import PIPELINE_METRICS, MetricType
 from phase_gate.workflow.model import Guard, Overlay, PhaseOverlay, Workflow, name_rules
 
@@ -30,7 +30,7 @@ PACKAGE = Path(phase_gate.__file__).parent
 SEED_GATES = Path(__file__).parent.parent / "data" / "dual-gate.yaml"
 GUARDS = load_shipped_guards()
 #: Without those that only a pipeline can measure: no other workflow carries them along.
-USUAL = {name: guard for name, guard in GUARDS.items() if names_in(guard.condition).isdisjoint(PIPELINE_METRICS)}
+USUAL = {name: guard for name, guard in GUARDS.items() if guard.names.isdisjoint(PIPELINE_METRICS)}
 
 SMALL = """\
 workflow: small

@@ -38,7 +38,7 @@ from phase_gate.tasks.task_files import parse_tasks
 from phase_gate.tasks.verify_evaluation import count_tests_said, first_failures
 from phase_gate.tasks.work import TaskSpec
 from phase_gate.visible import find_unseen, show_text
-from phase_gate.workflow.conditions import evaluate_condition, normalize
+from phase_gate.workflow.conditions import evaluate, normalize
 from phase_gate.workflow.model import Overlay, Workflow
 
 #: Seconds of the processor: what is linear needs one, what grows with the square needs minutes.
@@ -104,7 +104,7 @@ _WORKFLOWS = Path(parse_workflow.__code__.co_filename).parents[1] / "workflows"
 )
 def condition(data: bytes) -> None:
     read = normalize(text_of(data))
-    evaluate_condition(read, {"tests_total": 1, "a": None, "b": "text", "c": True, "d": 1.5})
+    evaluate(read, {"tests_total": 1, "a": None, "b": "text", "c": True, "d": 1.5})
     assert normalize(read) == read
 
 

@@ -14,6 +14,7 @@ from phase_gate.gate.record import Document
 from phase_gate.shards.merging import combine_shards
 from phase_gate.shards.records import Shard, Split, collection_digest
 from phase_gate.values import replace
+from phase_gate.workflow.model import Workflow
 
 IDS = ("t.py::test_a", "t.py::test_b", "t.py::test_c", "t.py::test_d")
 SPLITTER, MARKS = "splitter:choose", "_pytest.mark:deselect_by_mark"
@@ -38,7 +39,7 @@ def shard(index: int, *own: str, total: int = 2, **changes: Any) -> Shard:
         tree="git:" + "2" * 64,
         python="3.13.1",
         pytest="9.2.0",
-        workflow={"name": "tdd"},
+        workflow=Workflow(name="tdd", phases=()),
         collected=IDS,
         collection=collection_digest(IDS),
         left_out={SPLITTER: tuple(place for place, each in enumerate(IDS) if each not in own)},
@@ -95,7 +96,9 @@ def collection(*ids: str) -> dict[str, Any]:
         pytest.param(pair(python="3.12.1"), "they differ in Python", id="another-python"),
         pytest.param(pair(pytest="8.4.0"), "they differ in pytest", id="another-pytest"),
         pytest.param(pair(criteria=("AC-1",)), "(AC-1) and shard 1/2 (none)", id="other-criteria"),
-        pytest.param(pair(workflow={"name": "mine"}), "they differ in the workflow", id="another-workflow"),
+        pytest.param(
+            pair(workflow=Workflow(name="mine", phases=())), "they differ in the workflow", id="another-workflow"
+        ),
         pytest.param(
             pair(settings={"option -W": "True"}),
             "shard 2/2 ('True') and shard 1/2 ('not set') are not of one run: they differ in the setting 'option -W'",

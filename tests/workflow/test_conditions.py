@@ -7,13 +7,13 @@ import itertools
 import pytest
 
 from phase_gate.errors import ConditionError
+from phase_gate.workflow import conditions
 from phase_gate.workflow.condition_text import MAX_CLAUSES, MAX_DEPTH, MAX_LENGTH, MAX_NUMBER_LENGTH
 from phase_gate.workflow.conditions import (
     Clause,
     Outcome,
     check_types,
     conjoin,
-    evaluate_condition,
     names_in,
     normalize,
 )
@@ -25,11 +25,11 @@ ORDERS = ("<", "<=", ">", ">=")
 
 
 def evaluate(text: str, **values: MetricValue) -> bool | None:
-    return evaluate_condition(text, values).met
+    return conditions.evaluate(text, values).met
 
 
 def only_clause(text: str, **values: MetricValue) -> Clause:
-    (clause,) = evaluate_condition(text, values).clauses
+    (clause,) = conditions.evaluate(text, values).clauses
     return clause
 
 
@@ -68,7 +68,7 @@ def test_evaluate(text: str, expected: bool) -> None:
         "odd": 'a\\b"c',
         "android": 2,
     }
-    assert evaluate_condition(text, values).met is expected
+    assert conditions.evaluate(text, values).met is expected
 
 
 # --- What can't be compared
@@ -151,14 +151,14 @@ TRUTH = {"t": True, "f": False}  # u has no value
 )
 def test_three_valued_logic(verdict: bool | None, texts: str) -> None:
     for text in texts.split("; "):
-        assert evaluate_condition(text, TRUTH).met is verdict, text
+        assert conditions.evaluate(text, TRUTH).met is verdict, text
 
 
 # --- The explanation
 
 
 def test_a_clause_in_full() -> None:
-    assert evaluate_condition("passing==total", {"passing": 5, "total": 5, "other": 1}) == Outcome(
+    assert conditions.evaluate("passing==total", {"passing": 5, "total": 5, "other": 1}) == Outcome(
         True,
         (
             Clause(
@@ -198,7 +198,7 @@ def test_shown(text: str, values: dict[str, MetricValue], shown: str) -> None:
     ],
 )
 def test_group(text: str, groups: list[str | None]) -> None:
-    assert [clause.group for clause in evaluate_condition(text, {}).clauses] == groups
+    assert [clause.group for clause in conditions.evaluate(text, {}).clauses] == groups
 
 
 # --- Canonical text
@@ -413,5 +413,5 @@ def test_document_without_any_diagram_is_not_enough() -> None:
         "has_adr": True,
         "has_c4_diagrams": True,
     }
-    assert evaluate_condition(DOCUMENT, values).met is False
-    assert evaluate_condition(DOCUMENT, {**values, "diagrams_total": 2, "diagrams_valid": 2}).met is True
+    assert conditions.evaluate(DOCUMENT, values).met is False
+    assert conditions.evaluate(DOCUMENT, {**values, "diagrams_total": 2, "diagrams_valid": 2}).met is True

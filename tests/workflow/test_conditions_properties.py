@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phase_gate.errors import ConditionError
-from phase_gate.workflow.conditions import evaluate_condition, names_in, normalize
+from phase_gate.workflow.conditions import evaluate, names_in, normalize
 from phase_gate.workflow.metrics import MetricType, MetricValue
 from tests.sweeps import IS_WHOLE
 
@@ -142,14 +142,14 @@ def assert_round_trip(source: str, context: Context) -> None:
     text = normalize(source)
     assert normalize(text) == text
     assert names_in(text) == names_in(source)
-    assert evaluate_condition(text, context) == evaluate_condition(source, context)
+    assert evaluate(text, context) == evaluate(source, context)
     assert "\n" not in text
 
 
 @settings(thorough, max_examples=250 if IS_WHOLE else 60)
 @given(expression=expressions, context=contexts())
 def test_agrees_with_cel_and_with_its_own_text(expression: Pair, context: Context) -> None:
-    assert evaluate_condition(expression.ours, context).met is ask_cel(expression.cel, context)
+    assert evaluate(expression.ours, context).met is ask_cel(expression.cel, context)
     assert_round_trip(expression.ours, context)
 
 
@@ -206,7 +206,7 @@ def test_any_row_of_tokens_gets_an_answer(tokens: list[str], space: str) -> None
     ),
 )
 def test_any_value_gets_an_answer(expression: Pair, context: Context) -> None:
-    for clause in evaluate_condition(expression.ours, context).clauses:
+    for clause in evaluate(expression.ours, context).clauses:
         assert clause.shown.isprintable()
         assert not clause.unknown or clause.met is None
         assert not any(isinstance(value, float) and not isfinite(value) for value in clause.values.values())

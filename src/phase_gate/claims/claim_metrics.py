@@ -15,7 +15,6 @@ from phase_gate.gate.verdict import Evaluation
 from phase_gate.project import Project
 from phase_gate.task import Task
 from phase_gate.visible import count
-from phase_gate.workflow.conditions import names_in
 from phase_gate.workflow.metrics import CLAIM_METRICS
 from phase_gate.workflow.model import Phase
 
@@ -53,7 +52,7 @@ def measure_claim(task: Task, *, claim_file: Path | None = None, show: Callable[
         metrics={} if state.measurement is None else state.measurement.measured.metrics,
         phase=phase.name,
         iteration=state.iteration,
-        asked=names_in(phase.gate_1.condition) & CLAIM_METRICS,
+        asked=phase.gate_1.names & CLAIM_METRICS,
         tree=task.tree.digest,
     )
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from phase_gate.config.nodes import Node, closest_first, find, shorten
 from phase_gate.config.reading import Reader
 from phase_gate.values import Value, replace
-from phase_gate.workflow.conditions import names_in
 from phase_gate.workflow.metrics import PIPELINE_METRICS
 from phase_gate.workflow.model import (
     AUDIT,
@@ -168,6 +167,6 @@ def without_pipeline_guards(workflow: Workflow) -> Workflow:
     kept = {
         name: guard
         for name, guard in workflow.guards.items()
-        if name in named or names_in(guard.condition).isdisjoint(PIPELINE_METRICS)
+        if name in named or guard.names.isdisjoint(PIPELINE_METRICS)
     }
     return replace(workflow, guards=kept)

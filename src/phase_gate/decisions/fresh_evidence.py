@@ -82,7 +82,7 @@ def _changed_rules(store: TaskStore, state: State, workflow: Workflow) -> list[F
     frozen = store.objects.load_frozen(state.freeze.current)
     if frozen is None:
         return []
-    now = {f"workflow {name}": text for name, text in name_rules(workflow).items()}
+    now = name_rules(workflow, "workflow ")
     then = {name: text for name, text in frozen.settings.items() if name.startswith("workflow ")}
     return find_changed_settings(replace(frozen, settings=then), now)
 

@@ -159,11 +159,11 @@ def _came_after(state: State, evaluation: Evaluation) -> str:
 
 def _is_opened_by_facts(state: State, evaluation: Evaluation) -> bool:
     """Return whether the declared facts are all that Gate 1 misses: a signal evaluates it again, so that is enough."""
-    from phase_gate.workflow.conditions import evaluate_condition  # few calls get here
+    from phase_gate.workflow.conditions import evaluate  # few calls get here
 
     gate = evaluation.gate_1
     known = {**gate.values, **{fact.name: fact.value for fact in state.facts}}
-    return all(each.passes for each in gate.guards) and evaluate_condition(gate.condition, known).met is True
+    return all(each.passes for each in gate.guards) and evaluate(gate.condition, known).met is True
 
 
 def is_person_called(state: State) -> bool:

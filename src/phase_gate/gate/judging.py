@@ -39,7 +39,6 @@ from phase_gate.gate.verdict import (
 )
 from phase_gate.values import as_dict, replace
 from phase_gate.visible import name_first
-from phase_gate.workflow.conditions import evaluate_condition, names_in
 from phase_gate.workflow.metrics import Metrics, MetricValue, show_value
 from phase_gate.workflow.model import Guard, Phase, Workflow
 
@@ -309,7 +308,7 @@ def evaluate_gate_1(
     task: str = "default",
 ) -> Gate1Result:
     values = {**workflow.parameters, **metrics}
-    outcome = evaluate_condition(phase.gate_1.condition, values)
+    outcome = phase.gate_1.evaluate(values)
     guards = tuple(
         _evaluate_guard(workflow.guards[name], values, findings, waivers, (workflow, phase, task))
         for name in _guard_names(phase, values)
@@ -320,7 +319,7 @@ def evaluate_gate_1(
         is_open=bool(outcome.clauses) and outcome.met is True and all(guard.passes for guard in guards),
         name=phase.gate_1.name,
         condition=phase.gate_1.condition,
-        values={name: values[name] for name in sorted(names_in(phase.gate_1.condition)) if name in values},
+        values={name: values[name] for name in sorted(phase.gate_1.names) if name in values},
         guards=guards,
         replaced=phase.gate_1.replaced,
     )
@@ -339,7 +338,7 @@ def _evaluate_guard(
     waivers: tuple[Waiver, ...],
     where: tuple[Workflow, Phase, str],
 ) -> GuardResult:
-    outcome = evaluate_condition(guard.condition, values)
+    outcome = guard.evaluate(values)
     if outcome.met:
         return GuardResult(name=guard.name)
     from phase_gate.gate.advice import UNDONE, suggest_steps
@@ -363,7 +362,7 @@ def _evaluate_guard(
 
 
 def _describe(guard: Guard, values: Metrics) -> str:
-    unknown = sorted(name for name in names_in(guard.condition) if name not in values)
+    unknown = sorted(name for name in guard.names if name not in values)
     if unknown:
         return f"not measured: {', '.join(unknown)}"
     detail = guard.detail or guard.condition

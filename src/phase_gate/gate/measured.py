@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from phase_gate.codec import from_json, spell_out
 from phase_gate.hashing import sha256
 from phase_gate.values import Literal, Value, field
-from phase_gate.workflow.conditions import names_in
 from phase_gate.workflow.metrics import NEW_CODE_METRICS, PIPELINE_METRICS, PROOF_METRICS
 
 TYPE_CHECKING = False
@@ -145,9 +144,9 @@ def asked_for(phase: Phase, configuration: Configuration) -> frozenset[str]:
 
 def wanted_names(workflow: Workflow, phase: Phase) -> frozenset[str]:
     """Return the names that decide about a phase: those of its condition, and of its guards."""
-    guards = (names_in(workflow.guards[name].condition) for name in phase.gate_1.guards if name in workflow.guards)
+    guards = (workflow.guards[name].names for name in phase.gate_1.guards if name in workflow.guards)
     checks = () if phase.requires is None else phase.requires.checks
-    return names_in(phase.gate_1.condition).union(*guards, (f"{name}_ok" for name in checks))
+    return phase.gate_1.names.union(*guards, (f"{name}_ok" for name in checks))
 
 
 def wanted_providers(wanted: frozenset[str], configuration: Configuration) -> list[str]:

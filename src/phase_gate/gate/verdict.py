@@ -147,9 +147,9 @@ class Gate1Result(Value):
     def clauses(self) -> tuple[Clause, ...]:
         """The result of each clause of the condition: computed for display, and not stored."""
         # Here, not above: most readers of a verdict need no clause.
-        from phase_gate.workflow.conditions import evaluate_condition
+        from phase_gate.workflow.conditions import evaluate
 
-        return evaluate_condition(self.condition, self.values).clauses
+        return evaluate(self.condition, self.values).clauses
 
 
 Source = Literal["declared", "measured"]

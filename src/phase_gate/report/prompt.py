@@ -10,7 +10,6 @@ from typing import Literal, get_args
 
 from phase_gate.gate.verdict import phase_command, start_command
 from phase_gate.visible import show_line, show_rows
-from phase_gate.workflow.conditions import evaluate_condition, names_in
 from phase_gate.workflow.metrics import CLAIM_METRICS, all_metrics
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, call_command, signal_command
@@ -104,7 +103,7 @@ def render_prompt(
     :param gate_2: how to give the signal of Gate 2, if not by the usual command.
     """
     usual = f'Gate 2 is an explicit signal, given on purpose after a run: `{signal_command(task)} --reason "..."`.'
-    but = ", except for what only this claim can provide" if names_in(phase.gate_1.condition) & CLAIM_METRICS else ""
+    but = ", except for what only this claim can provide" if phase.gate_1.names & CLAIM_METRICS else ""
     values = {
         "phase": phase.name,
         "gate_1": phase.gate_1.name,
@@ -127,7 +126,7 @@ def render_prompt(
 
 def _rules(workflow: Workflow, phase: Phase) -> Iterator[str]:
     meanings = {metric.name: metric.meaning for metric in all_metrics()}
-    for clause in evaluate_condition(phase.gate_1.condition, {}).clauses:
+    for clause in phase.gate_1.evaluate({}).clauses:
         # Each metric is explained once.
         told = "; ".join(f"{name}: {_lower(meanings.pop(name))}" for name in clause.unknown if name in meanings)
         yield f"- `{clause.text}`" + (f" ({told})" if told else "")

@@ -84,7 +84,7 @@ def written_below(root: Path, writes: Iterable[tuple[Path, str]], reports: Itera
 
 def own_settings(own: Configuration, workflow: Workflow) -> dict[str, str]:
     """Return the settings that must not change once the tests are frozen, by name."""
-    settings = {f"workflow {name}": text for name, text in name_rules(workflow).items()}
+    settings = name_rules(workflow, "workflow ")
     settings["setting docs"] = ", ".join(own.docs)
     settings |= {f"setting evidence.commands.{name}": each.rule for name, each in own.evidence.commands.items()}
     if own.evidence.quality != QualitySettings():

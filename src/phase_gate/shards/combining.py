@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phase_gate.codec import from_json
 from phase_gate.errors import ShardError
 from phase_gate.gate.record import JudgedRun
 from phase_gate.project import Project
@@ -17,7 +16,6 @@ from phase_gate.shards.records import Shard
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.git_command import head_of
-from phase_gate.workflow.model import Workflow
 
 
 def combine_run(
@@ -43,7 +41,7 @@ def combine_run(
     )
     run = Recorder(
         project,
-        from_json(Workflow, first.workflow),
+        first.workflow,
         store,
         hello,
         start_facts=_start_facts(shards),

@@ -13,7 +13,6 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from phase_gate.codec import from_json, spell_out
 from phase_gate.errors import ShardError
@@ -21,6 +20,7 @@ from phase_gate.gate.record import Document
 from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
 from phase_gate.storage.root import refuse_links
 from phase_gate.values import Value, field, replace
+from phase_gate.workflow.model import Workflow
 
 #: In the project's root, and not hidden: what carries files from job to job tends to leave hidden ones behind.
 FOLDER = "phase-gate-shards"
@@ -55,7 +55,7 @@ class Shard(Value):
     tree: str
     python: str
     pytest: str
-    workflow: Mapping[str, Any]
+    workflow: Workflow
     #: The file that it was read from, for messages.
     file: str = ""
     #: What it did not live to write, if there are none.

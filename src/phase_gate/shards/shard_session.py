@@ -9,7 +9,6 @@ import contextlib
 import platform
 from collections.abc import Mapping
 
-from phase_gate.codec import to_json
 from phase_gate.errors import StateError, UsageError
 from phase_gate.gate.observations import Wanted
 from phase_gate.gate.order import named_phase
@@ -82,7 +81,7 @@ class ShardSession(RecordedSession):
             tree=self._before.digest,
             python=platform.python_version(),
             pytest=self._hello.pytest,
-            workflow=to_json(self._run.workflow),
+            workflow=self._run.workflow,
             criteria_given=self._run.criteria_given,
             criteria=tuple(sorted(self._run.criteria.ids)),
         )

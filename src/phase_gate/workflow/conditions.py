@@ -112,7 +112,7 @@ def names_in(condition: str) -> frozenset[str]:
     return frozenset(operand.name for leaf in _leaves(_parse(condition)) for operand in _names_in(leaf))
 
 
-def evaluate_condition(condition: str, values: Mapping[str, MetricValue]) -> Outcome:
+def evaluate(condition: str, values: Mapping[str, MetricValue]) -> Outcome:
     """Return the outcome with all clauses, including those that do not affect it."""
     clauses: list[Clause] = []
     tree = _parse(condition)

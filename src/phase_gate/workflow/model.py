@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from phase_gate.workflow.conditions import Outcome
     from phase_gate.workflow.metrics import MetricValue
 
 
@@ -23,19 +24,33 @@ Scope = Literal["suite", "targets"]
 Start = Literal["any", "first"]
 
 
-class Guard(Value):
+class _Ruled(Value):
+    condition: str = field(is_condition=True)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names in the condition."""
+        from phase_gate.workflow.conditions import names_in  # here, not above: it brings the parser
+
+        return names_in(self.condition)
+
+    def evaluate(self, values: Mapping[str, MetricValue]) -> Outcome:
+        from phase_gate.workflow.conditions import evaluate
+
+        return evaluate(self.condition, values)
+
+
+class Guard(_Ruled):
     """A named rule about the evidence itself: a condition on metrics, with a remedy."""
 
     name: str = field(key="")
-    condition: str = field(is_condition=True)
     remedy: str = field(prose=True)
     #: The message if it is not met; `{metric}` is replaced by the metric's value.
     detail: str = field(default="", prose=True)
 
 
-class Gate1(Value):
+class Gate1(_Ruled):
     name: str = field(prose=True)
-    condition: str = field(is_condition=True)
     guards: tuple[str, ...] = ()
     rationale: str = field(default="", prose=True)
     #: Whether the project replaced the workflow's condition with its own, which every verdict shows.
@@ -223,10 +238,12 @@ class Overlay(Value):
 # --- rules that affect verdicts: unlike prose, they must not change during a cycle
 
 
-def name_rules(workflow: Workflow) -> dict[str, str]:
+def name_rules(workflow: Workflow, above: str = "") -> dict[str, str]:
     """Return these rules one by one, each with its dotted name in the workflow file.
 
     Default values are left out, so that new kinds of rules change nothing; and guards that no phase uses.
+
+    :param above: comes before each name.
     """
     named = {name for phase in workflow.phases for name in phase.gate_1.guards}
     # The metric of a required check is left out: its command is compared separately, and adding one changes no rule.
@@ -235,7 +252,7 @@ def name_rules(workflow: Workflow) -> dict[str, str]:
     document = to_json(replace(workflow, guards={}, phases=(), metrics=metrics))
     document["guards"] = {name: guard.condition for name, guard in workflow.guards.items() if name in named}
     document["phases"] = {phase.name: _without_prose(phase) for phase in workflow.phases}
-    return {"phases": ", ".join(document["phases"]), **dict(_flatten(document))}
+    return {f"{above}phases": ", ".join(document["phases"]), **dict(_flatten(document, above))}
 
 
 def _without_prose(phase: Phase) -> dict[str, Any]:
@@ -244,7 +261,7 @@ def _without_prose(phase: Phase) -> dict[str, Any]:
     return document
 
 
-def _flatten(document: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+def _flatten(document: Mapping[str, Any], above: str) -> Iterator[tuple[str, str]]:
     for name, value in document.items():
         if isinstance(value, dict):
             yield from _flatten(value, f"{above}{name}.")
