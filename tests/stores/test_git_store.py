@@ -304,6 +304,21 @@ def test_a_server_that_hangs_is_left_with_all_that_was_started(
         time.sleep(0.05)
 
 
+def test_a_copy_that_git_cleans_up_knows_what_it_has_seen(
+    server: GitServer, one: GitStore, other: GitStore, tmp_path: Path, clean_environment: pytest.MonkeyPatch
+) -> None:
+    """As after some thousand objects: git packs them, in the middle of a fetch."""
+    settings = write(tmp_path / "settings", "[gc]\n\tautoPackLimit = 1\n[fetch]\n\tunpackLimit = 1\n")
+    clean_environment.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    reader, head = server.open(tmp_path / "reader"), Head()
+    for number in range(3):
+        head = add(one, head, f"number {number}")
+        assert reader.read("default", Head()).head == head
+    server.cut_back("default", 1)
+    with pytest.raises(RollbackError):
+        reader.read("default", Head())
+
+
 def test_a_password_is_never_shown(tmp_path: Path) -> None:
     address = parse_address("git:https://me:s3cret@127.0.0.1:1/x.git#shop")
     with pytest.raises(StoreUnreachableError) as caught:

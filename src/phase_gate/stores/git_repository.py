@@ -65,6 +65,9 @@ _SETTINGS = (
     *("-c", "core.fsmonitor=false"),
     *("-c", "gc.autoDetach=false"),
     *("-c", "maintenance.autoDetach=false"),
+    # Refs are read as files.
+    *("-c", "gc.packRefs=false"),
+    *("-c", "maintenance.pack-refs.enabled=false"),
     *("-c", "fetch.recurseSubmodules=false"),
     *("-c", "fetch.writeCommitGraph=false"),
     *("-c", "push.recurseSubmodules=no"),
