@@ -26,9 +26,9 @@ from tests.stores.kinds import KINDS, Server
 pytestmark = pytest.mark.processes
 
 
-#: By ssh every question takes more processes, and the server does the same: a few tests in the suite, all of them with
-#: `tox -e sweeps`.
-SAMPLED = frozenset({"git-ssh"})
+#: By ssh and https every question takes more processes, and the server does the same: a few tests in the suite, all of
+#: them with `tox -e sweeps`.
+SAMPLED = frozenset({"git-ssh", "git-https"})
 SAMPLE = frozenset({"test_what_is_added_is_read", "test_the_second_of_two_is_told_that_it_moved"})
 
 
