@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.errors import LockTimeoutError, PhaseGateError, StorageError
-from phase_gate.storage.lock import KernelLock, LockedError, RunLock, hold_lock, is_free
+from phase_gate.storage.lock import KernelLock, RunLock, hold_lock, is_free
 from tests.storage.stores import begin, facts, open_store
 
 DECLARE = """
@@ -266,5 +266,5 @@ def test_the_lock_on_a_file_that_was_taken_away_guards_nothing(tmp_path: Path, m
         real(descriptor, how)
 
     monkeypatch.setattr(fcntl, "flock", too_late)
-    with pytest.raises(LockedError):
+    with pytest.raises(BlockingIOError):
         KernelLock(path).acquire()

@@ -25,13 +25,6 @@ _TRIES_EVERY = 0.02
 _NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
 
 
-class LockedError(BlockingIOError):
-    """Another process holds the lock."""
-
-    def __init__(self) -> None:
-        super().__init__(errno.EWOULDBLOCK, "another process holds it")
-
-
 @contextlib.contextmanager
 def hold_lock(
     path: Path, files: FileSystem = REAL, *, timeout: float = DEFAULT_LOCK_TIMEOUT, command: str = ""
@@ -39,23 +32,23 @@ def hold_lock(
     """Hold the kernel lock on `path`. Raises LockTimeoutError with the holder's name after `timeout` seconds."""
     if path.is_symlink() or path.is_dir():
         raise refuse(path, OSError("not a plain file"))
-    lock, holder, process = KernelLock(path), holder_file(path), os.getpid()
+    lock, holder = KernelLock(path), path.with_suffix(".holder")
     try:
         _wait_for(lock, timeout, files)
-    except LockedError:
+    except BlockingIOError:
         raise LockTimeoutError(
             f"{path.name} was not free within {timeout:g} s{_describe_holder(holder, files)}",
             remedy="wait for that run to end, or end it, then run again",
         ) from None
-    except (OSError, NotImplementedError) as error:
+    except OSError as error:
         raise _refuse_lock(path, error) from error
     try:
         since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        cache.save(holder, {"pid": process, "host": host_name(), "since": since, "command": command}, files)
+        cache.save(holder, {"pid": os.getpid(), "host": host_name(), "since": since, "command": command}, files)
         yield
     finally:
         try:
-            if os.getpid() == process:
+            if lock.is_held:
                 remove_file(holder, files)
         finally:
             lock.release()  # even after Ctrl-C in the line above
@@ -66,15 +59,11 @@ def _wait_for(lock: KernelLock, timeout: float, files: FileSystem) -> None:
     while True:
         try:
             return files.acquire(lock)
-        except LockedError:
+        except BlockingIOError:
             left = end - time.monotonic()
             if left <= 0:
                 raise
             time.sleep(min(left, _TRIES_EVERY))
-
-
-def holder_file(path: Path) -> Path:
-    return path.with_suffix(".holder")
 
 
 def _describe_holder(holder: Path, files: FileSystem) -> str:
@@ -98,7 +87,7 @@ def is_free(path: Path, files: FileSystem = REAL) -> bool:
         files.acquire(lock)
     except FileNotFoundError:
         return True
-    except (OSError, NotImplementedError):
+    except OSError:
         return False  # held, or unknown, which counts as held
     lock.release()
     return True
@@ -114,7 +103,7 @@ class RunLock:
     def acquire(self) -> None:
         try:
             self._files.acquire(self._lock)
-        except (OSError, NotImplementedError) as error:
+        except OSError as error:
             raise _refuse_lock(self._path, error) from error
 
     def release(self, *, has_ended: bool = True) -> None:
@@ -122,12 +111,14 @@ class RunLock:
 
         :param has_ended: if False, the record is still open, and the unlocked file stays to show that the run is lost.
         """
-        if self._lock.release() and has_ended:
+        # In this order: after the release, the file may be another process's lock.
+        if has_ended and self._lock.is_held:
             remove_file(self._path, self._files)
+        self._lock.release()
 
 
-def _refuse_lock(path: Path, error: OSError | NotImplementedError) -> StorageError:
-    if isinstance(error, OSError) and error.errno not in _NO_LOCKS:
+def _refuse_lock(path: Path, error: OSError) -> StorageError:
+    if error.errno not in _NO_LOCKS:
         return refuse(path, error)
     return StorageError(
         f"{path.name} can't be locked: {error}",
@@ -148,17 +139,20 @@ if sys.platform == "win32":
 
             self._lock = FileLock(path, timeout=0, blocking=False, fallback_to_soft=False)
 
+        @property
+        def is_held(self) -> bool:
+            return self._lock.is_locked
+
         def acquire(self) -> None:
             from filelock import Timeout
 
             try:
                 self._lock.acquire()
             except Timeout:
-                raise LockedError from None
+                raise BlockingIOError(errno.EWOULDBLOCK, "another process holds it") from None
 
-        def release(self) -> bool:
+        def release(self) -> None:
             self._lock.release()
-            return True
 
 else:
     import fcntl
@@ -167,36 +161,33 @@ else:
         """A lock that is acquired immediately or not at all. Callers wait if they want to."""
 
         def __init__(self, path: Path) -> None:
-            self._path, self._descriptor, self._process = path, -1, os.getpid()
+            self._path, self._descriptor = path, -1
             self._file: os.stat_result | None = None
 
+        @property
+        def is_held(self) -> bool:
+            """Whether this process holds the lock. A forked child does not."""
+            return self._file is not None
+
         def acquire(self) -> None:
-            """Acquire the lock. Raises LockedError if another process has it, OSError if locking fails."""
+            """Acquire the lock. Raises BlockingIOError if another process has it, OSError if locking fails."""
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             descriptor = os.open(self._path, flags, _permissions(os.stat(self._path.parent)))
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 status = os.fstat(descriptor)
                 if not status.st_nlink:
-                    raise BlockingIOError  # the last holder removed the file, so this lock protects nothing
-            except BaseException as error:
+                    # The last holder removed the file, so this lock protects nothing.
+                    raise BlockingIOError(errno.EWOULDBLOCK, "another process held it")
+            except BaseException:
                 os.close(descriptor)
-                if isinstance(error, BlockingIOError):
-                    raise LockedError from None
                 raise
-            self._descriptor, self._file, self._process = descriptor, status, os.getpid()
+            self._descriptor, self._file = descriptor, status
             _held.add(self)
 
-        def release(self) -> bool:
-            """Release the lock. Return False in a forked child, which does not have it."""
-            if self._process != os.getpid():
-                return False
-            _held.discard(self)
-            self.close()
-            return True
-
-        def close(self) -> None:
+        def release(self) -> None:
             """Close the file, which releases the lock."""
+            _held.discard(self)
             # A test may have closed our descriptor (`os.closerange`), and another file may have its number now.
             with contextlib.suppress(OSError):
                 if self._file is not None and os.path.samestat(os.fstat(self._descriptor), self._file):
@@ -208,9 +199,8 @@ else:
 
     def _release_in_child() -> None:
         """Close inherited locks: otherwise a child would keep them after its parent's death."""
-        for lock in _held:
-            lock.close()
-        _held.clear()
+        for lock in tuple(_held):
+            lock.release()
 
     os.register_at_fork(after_in_child=_release_in_child)
 
@@ -221,35 +211,3 @@ else:
             mode &= ~stat.S_IWOTH  # like /tmp: others may add files, but not touch ours
         # The read bit is twice the write bit, so three times the write bit is both.
         return 0o600 | (mode & (stat.S_IWGRP | stat.S_IWOTH)) * 3
-
-# --- whether a folder is on a network file system, where locks are unreliable
-
-
-#: File systems on which `flock` may be local, ignored, or block forever.
-NETWORK_TYPES = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.sshfs", "glusterfs"})
-
-_MOUNT_TABLE = Path("/proc/self/mounts")
-
-
-def network_warning(folder: Path, table: Path = _MOUNT_TABLE) -> str:
-    """Return a warning if the folder is on a network file system, otherwise an empty text."""
-    kind = filesystem_type(folder, table)
-    if kind not in NETWORK_TYPES:
-        return ""
-    return f"{folder} is on {kind}: locks may not work between machines; PHASE_GATE_DIR can name a local folder"
-
-
-def filesystem_type(folder: Path, table: Path = _MOUNT_TABLE) -> str:
-    """Return the type of the folder's file system from the mount table; empty if that is unknown."""
-    try:
-        rows = table.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-    except OSError:
-        return ""
-    path = os.path.join(os.path.realpath(folder), "")
-    best = kind = ""
-    for _, mount, its_kind, *_ in (words for row in rows if len(words := row.split(" ")) > 2):
-        place = os.path.join(mount.replace("\\040", " "), "")
-        # The last of equally long ones wins, because it is mounted over the others.
-        if path.startswith(place) and len(place) >= len(best):
-            best, kind = place, its_kind
-    return kind
