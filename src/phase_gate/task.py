@@ -18,7 +18,7 @@ from phase_gate.project import Project
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore, Transaction, now
-from phase_gate.storage.tree.fingerprint import Tree, list_matcher
+from phase_gate.storage.tree.fingerprint import Tree, changed_since_last_run, list_matcher
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.values import replace
 from phase_gate.workflow.names import step_command
@@ -140,8 +140,6 @@ class Task:
         left = self.state.trees.last
         if left is None or left == self.tree.digest:
             return ()
-        from phase_gate.storage.last_files import changed_since_last_run
-
         return changed_since_last_run(self.store.folder, left, {**self.tree.files, **self.tree.beside})
 
     def current_status(self, *, gate_1_only: bool = False) -> CurrentStatus:

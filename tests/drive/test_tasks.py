@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.storage.opening import Opened, Opener
+from phase_gate.storage.opening import Opened, TaskReader
 from tests.drive.team import Team, call, slug_of, works
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
@@ -32,13 +32,13 @@ def test_a_ledger_is_opened_once_a_step(team: Team, monkeypatch: pytest.MonkeyPa
     """Five transactions: the attempt begins, the report, the verify run's begin and end, the verdict."""
     team.plan((1,))
     opened: list[object] = []
-    original = Opener.open
+    original = TaskReader.open
 
-    def count(self: Opener, **options: Any) -> Opened:
+    def count(self: TaskReader, **options: Any) -> Opened:
         opened.append(self)
         return original(self, **options)
 
-    monkeypatch.setattr(Opener, "open", count)
+    monkeypatch.setattr(TaskReader, "open", count)
     team.rows(code=0)
     assert len(opened) <= 5
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from phase_gate import hookspecs, plugin
-from phase_gate.storage.opening import Opener
+from phase_gate.storage.opening import TaskReader
 from tests.e2e.sessions import last_run, state_of
 from tests.support import LOADED, OURS, Project
 
@@ -91,7 +91,7 @@ def test_only_what_changed_is_parsed(large: Project, work: Counter[str]) -> None
 @pytest.fixture
 def openings(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counted: Counter[str] = Counter()
-    monkeypatch.setattr(Opener, "open", counting(counted, "open", Opener.open))
+    monkeypatch.setattr(TaskReader, "open", counting(counted, "open", TaskReader.open))
     count_calls(monkeypatch, counted, ("decide_entry", "take_tree"))
     return counted
 

@@ -61,7 +61,7 @@ def take_picture(store: TaskStore) -> str:
 def pictures_on_the_way(store: TaskStore, *, after: int, waiting: str | None) -> set[str]:
     """Return the task after each transaction later than that line, with the signal that waited before them."""
     found = set()
-    for line, opened in store.opener.states():
+    for line, opened in store.states():
         if not line.more and line.seq > after:
             document, _ = json.loads(_picture(store, opened.state, with_signal=False))
             found.add(json.dumps([document, waiting], sort_keys=True))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from phase_gate.stores.address import StoreAddress, parse_address
+from phase_gate.stores.choosing import StoreAddress, parse_address
 from tests.storage.conftest import fake_git as fake_git
 from tests.storage.conftest import plain_git as plain_git
 from tests.stores.database import Database, is_installed, shared_database

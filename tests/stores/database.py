@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from phase_gate.stores.address import parse_address
+from phase_gate.stores.choosing import parse_address
 from phase_gate.stores.postgresql_store import PostgresqlStore
 
 #: Where Debian and its like put them: not on the path.

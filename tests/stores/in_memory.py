@@ -12,7 +12,7 @@ from phase_gate.errors import MovedError, RollbackError, StoreUnreachableError
 from phase_gate.storage.rollback_guard import RollbackGuard
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores import choosing
-from phase_gate.stores.address import StoreAddress
+from phase_gate.stores.choosing import StoreAddress
 from phase_gate.stores.shared import Head, Tail
 from tests.storage.stores import share_task
 

@@ -17,7 +17,7 @@ from typing import Protocol
 
 import pytest
 
-from phase_gate.stores.address import parse_address
+from phase_gate.stores.choosing import parse_address
 from phase_gate.stores.git_store import GitStore, open_store
 from phase_gate.stores.postgresql_store import PostgresqlStore
 from phase_gate.stores.shared import SharedStore

@@ -15,7 +15,7 @@ import pytest
 
 from phase_gate.errors import MovedError, RollbackError, StorageError, StoreUnreachableError, TamperedError, UsageError
 from phase_gate.stores import choosing, git_repository
-from phase_gate.stores.address import parse_address
+from phase_gate.stores.choosing import parse_address
 from phase_gate.stores.git_repository import Answer, Repository
 from phase_gate.stores.git_store import GitStore, find_remote, open_store
 from phase_gate.stores.shared import Head, Tail

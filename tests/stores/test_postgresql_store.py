@@ -15,7 +15,7 @@ from phase_gate.cli import main
 from phase_gate.errors import StoreUnreachableError, UsageError
 from phase_gate.storage.ledger import GENESIS
 from phase_gate.stores import postgresql_store
-from phase_gate.stores.address import StoreAddress, parse_address
+from phase_gate.stores.choosing import StoreAddress, parse_address
 from phase_gate.stores.postgresql_store import Connection, PostgresqlStore, Row
 from phase_gate.stores.shared import Head
 from tests.stores.database import Database, free_port

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from phase_gate.storage.opening import Opened, Opener
+from phase_gate.storage.opening import Opened, TaskReader
 from tests.e2e.sessions import faults
 from tests.support import OURS, Project
 from tests.tasks.verifying import NAME, RIGHT, TASK, WRONG, Gate, python
@@ -1154,13 +1154,13 @@ def test_a_step_reads_a_ledger_once_or_twice(gate: Gate, monkeypatch: pytest.Mon
     more = [gate.task(name=f"Other {number}", files=[f"other{number}.py"]) for number in range(others)]
     gate.start(document=[gate.task(), *more])
     opened: list[str] = []
-    read = Opener.open
+    read = TaskReader.open
 
-    def count(opener: Opener, **given: bool) -> Opened:
-        opened.append(opener._task)
+    def count(opener: TaskReader, **given: bool) -> Opened:
+        opened.append(opener.task)
         return read(opener, **given)
 
-    monkeypatch.setattr(Opener, "open", count)
+    monkeypatch.setattr(TaskReader, "open", count)
     for step in (gate.executor, gate.verify, gate.review):
         opened.clear()
         assert step().code == 0

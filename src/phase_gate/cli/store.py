@@ -11,8 +11,8 @@ from phase_gate.cli._answer import Call, Done
 from phase_gate.cli.people import ask_for_word
 from phase_gate.errors import NotAllowedError, StateError, StoreUntrustedError, UsageError
 from phase_gate.project import Project
-from phase_gate.stores.address import FORMS, POSTGRESQL, StoreAddress, hide_secret, parse_address
-from phase_gate.stores.choosing import find_address, find_place, is_trusted, trust
+from phase_gate.stores import choosing
+from phase_gate.stores.choosing import FORMS, POSTGRESQL, StoreAddress, hide_secret, parse_address
 from phase_gate.stores.shared import Head
 from phase_gate.values import Value
 from phase_gate.visible import count, show_rows
@@ -46,10 +46,10 @@ class Chosen(Value):
 
 def choose(project: Project) -> Chosen | None:
     """Return the project's store; None if there is only the state folder."""
-    address, is_users = find_address(project.configuration.store, project.environment)
+    address, is_users = choosing.find_address(project.configuration.store, project.environment)
     if address is None:
         return None
-    trusted = is_users or is_trusted(project.root, address, project.environment)
+    trusted = is_users or choosing.is_trusted(project.root, address, project.environment)
     return Chosen(address=address, is_users=is_users, is_trusted=trusted)
 
 
@@ -65,14 +65,10 @@ def require_chosen(project: Project) -> Chosen:
 
 def describe_access(project: Project, address: StoreAddress) -> list[str]:
     """Return the lines shown before a store is trusted or made."""
-    place = hide_secret(find_place(project.root, address))
+    place = hide_secret(choosing.find_place(project.root, address))
     where = "" if place == hide_secret(address.place) else f" ({place})"
     rows = [f"all who can read {address}{where} will be able to read:", *(f"  - {row}" for row in READABLE)]
-    if address.kind == "git":
-        rows.append(f"  {_REWRITES}")
-    if address.kind == "postgresql":
-        rows.append(f"  {_OWNER}")
-    return rows
+    return [*rows, f"  {_OWNER if address.kind == POSTGRESQL else _REWRITES}"]
 
 
 # --- `phase-gate store status`: which store, why, and whether it can be reached. Read-only
@@ -93,7 +89,7 @@ def run_store_status(call: Call) -> Done:
     }
     rows = [f"{chosen.address}: {chosen.why}"]
     try:
-        opened = store.opener.open()
+        opened = store.open()
         here = Head(opened.serial, opened.head)
         document["here"] = here.serial
         assert store.shared is not None, "it was chosen"
@@ -178,7 +174,7 @@ def run_store_trust(call: Call) -> Done:
             remedy="type it yourself at a terminal; a script or a CI job names the store in PHASE_GATE_STORE",
         )
     ask_for_word(call, show_rows(rows), "trusting a store", expected=WORD)
-    if not trust(project.root, chosen.address, project.environment):
+    if not choosing.trust(project.root, chosen.address, project.environment):
         raise NotAllowedError(
             "there is no home folder to keep this in", remedy=f"set PHASE_GATE_STORE={chosen.address}"
         )

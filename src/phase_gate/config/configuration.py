@@ -114,7 +114,7 @@ def _check_commands(reader: Reader, table: Table, configuration: Configuration) 
 
 
 def _check_store(reader: Reader, address: str) -> None:
-    from phase_gate.stores.address import parse_address
+    from phase_gate.stores.choosing import parse_address
 
     try:
         parse_address(address)

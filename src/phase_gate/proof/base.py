@@ -23,9 +23,8 @@ from phase_gate.source.criterion_marks import guards_in_source
 from phase_gate.source.pytest_settings import FILES, file_patterns, is_test_side, matches, pytest_section
 from phase_gate.source.tests import SourceTest, find_tests, parse_source
 from phase_gate.storage.snapshots import FileSnapshot, SnapshotError
-from phase_gate.storage.tree.commits import blobs_of, find_commit
 from phase_gate.storage.tree.fingerprint import compile_globs
-from phase_gate.storage.tree.git_command import read_blobs
+from phase_gate.storage.tree.git_command import blobs_of, find_commit, read_blobs
 from phase_gate.values import Value, replace
 from phase_gate.visible import count
 

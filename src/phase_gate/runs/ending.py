@@ -18,10 +18,10 @@ from phase_gate.gate.run_end import judge_run
 from phase_gate.gate.signals import ABSENT, Reading, strictest
 from phase_gate.gate.state import Event, Snapshot, State
 from phase_gate.project import who_am_i
-from phase_gate.storage import last_files
 from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
 from phase_gate.storage.store import now
+from phase_gate.storage.tree.fingerprint import save_last_run
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.values import replace
 
@@ -38,7 +38,7 @@ def write_end(run: Recorder, record: RunRecord, progress: Callable[[str], None])
     signals, ended = _write_judged(run, record, prover)
     signals.clear(ended)
     if ended.kind not in ("void", "nested"):
-        last_files.save_last_run(run.store.folder, record.tree, {**record.files, **record.beside})
+        save_last_run(run.store.folder, record.tree, {**record.files, **record.beside})
     run.close(has_ended=True)
     return ended
 
@@ -240,8 +240,7 @@ def _load_withdrawn(objects: ObjectStore, name: str | None) -> Inventory | None:
 
 def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
     """Return path -> bare name -> body hash at HEAD; empty without git or without a commit."""
-    from phase_gate.storage.tree.commits import files_of_commit
-    from phase_gate.storage.tree.git_command import try_git
+    from phase_gate.storage.tree.git_command import files_of_commit, try_git
 
     paths = [path for path in inventory.files if not path.startswith("../")]
     committed = files_of_commit(root, "HEAD", tree_files)

@@ -14,7 +14,7 @@ from phase_gate.gate.state_extensions import parts_of_workflow
 from phase_gate.runs.hello import own_settings
 from phase_gate.runs.meaning import take_meaning
 from phase_gate.runs.session_inventory import doctests_in_source, names_in_source, take_inventory
-from phase_gate.storage import last_files
+from phase_gate.storage.tree import fingerprint
 from phase_gate.storage.tree.contents import changed_before, is_shown
 from phase_gate.storage.tree.fingerprint import Tree, add_beside, changed_sources
 from phase_gate.values import replace
@@ -77,7 +77,7 @@ def make_record(
         files=tree.files,
         beside=tree.beside,
         changed=changed_sources(before, tree),
-        changed_since=last_files.changed_before_run(run.store.folder, {**before.files, **before.beside}),
+        changed_since=fingerprint.changed_before_run(run.store.folder, {**before.files, **before.beside}),
         changed_since_green=_changed_since_green(run, before),
         unselected=unselected,
         missing=missing,
@@ -173,4 +173,4 @@ def _changed_since_green(run: Recorder, tree: Tree) -> tuple[str, ...]:
     streak = run.state.streak
     if not streak.count or streak.tree is None or streak.tree == tree.digest:
         return ()
-    return last_files.changed_since_last_run(run.store.folder, streak.tree, {**tree.files, **tree.beside})
+    return fingerprint.changed_since_last_run(run.store.folder, streak.tree, {**tree.files, **tree.beside})

@@ -27,6 +27,7 @@ from phase_gate.values import Value, field, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import Any, TypeVar
 
     T = TypeVar("T")
@@ -60,12 +61,12 @@ class Opened(Value):
         return vouched | show_state(self.state)
 
 
-class Opener:
+class TaskReader(TaskPaths):
     """Reads one task's files."""
 
-    def __init__(self, paths: TaskPaths, *, task: str, key: bytes | None, guard: RollbackGuard, files: FileSystem):
-        self._paths, self._task, self._key = paths, task, key
-        self._guard, self._files = guard, files
+    def __init__(self, folder: Path, *, task: str, key: bytes | None, guard: RollbackGuard, files: FileSystem) -> None:
+        super().__init__(folder)
+        self.task, self.key, self.files, self._guard = task, key, files, guard
 
     def open(self, *, accept_rollback: bool = False) -> Opened:
         """Return the task.
@@ -85,25 +86,25 @@ class Opener:
 
     def _open(self, seen: LastSeen | None) -> Opened:
         shown = self._read_shown()
-        if exists(self._paths.ledger_file, self._files):
+        if exists(self.ledger_file, self.files):
             stat = self.ledger_stat()
             opened = self._open_checkpoint(shown, seen, stat) or self._replay(shown, seen, stat)
         elif shown is None:
             opened = Opened()
         else:
             raise TamperedError("ledger.jsonl is missing, but state.json exists", remedy=REPAIR)
-        refuse_foreign(opened, self._task, seen)
+        refuse_foreign(opened, self.task, seen)
         return opened
 
     def is_as_opened(self, opened: Opened) -> bool:
         """Return whether the task's files are unchanged since it was opened, judged by size, times and inode."""
-        if exists(self._paths.ledger_file, self._files):
+        if exists(self.ledger_file, self.files):
             return opened.stat == self.ledger_stat()
-        return not opened.exists and not opened.stat and not exists(self._paths.state_file, self._files)
+        return not opened.exists and not opened.stat and not exists(self.state_file, self.files)
 
     def ledger_stat(self) -> dict[str, int]:
-        with refusing(self._paths.ledger_file):
-            found = self._files.stat(self._paths.ledger_file)
+        with refusing(self.ledger_file):
+            found = self.files.stat(self.ledger_file)
         times = {"mtime_ns": found.st_mtime_ns, "ctime_ns": found.st_ctime_ns}
         return {"size": found.st_size, **times, "inode": found.st_ino}
 
@@ -113,7 +114,7 @@ class Opener:
         self, shown: Mapping[str, Any] | None, seen: LastSeen | None, stat: Mapping[str, int]
     ) -> Opened | None:
         """Return the task if the ledger is unchanged since the checkpoint, and its last line confirms it."""
-        kept = cache.load(self._paths.checkpoint_file, self._files)
+        kept = cache.load(self.checkpoint_file, self.files)
         if shown is None or not isinstance(kept, dict) or kept.get("schema") != SCHEMA or kept.get("stat") != stat:
             return None
         if seen is not None and seen.lineage == shown["lineage"] and seen.serial < shown["serial"]:
@@ -122,10 +123,10 @@ class Opener:
         key = self.key_for(beginning)
         try:
             start = kept["last"]
-            if key != self._key or not 0 <= start <= stat["size"]:
+            if key != self.key or not 0 <= start <= stat["size"]:
                 return None
             # Only up to the checkpoint's size: without a lock, another process may have appended more.
-            row = read_bytes(self._paths.ledger_file, self._files, offset=start, limit=stat["size"] - start) or b""
+            row = read_bytes(self.ledger_file, self.files, offset=start, limit=stat["size"] - start) or b""
             line = parse_line(row.removesuffix(b"\n"), start=start, key=key)
             if line.state != digest(kept["state"]):
                 return None
@@ -146,7 +147,7 @@ class Opener:
         if shown is not None and opened.serial < shown["serial"]:
             problem = f"ledger.jsonl ends at line {opened.serial}, but state.json is from line {shown['serial']}"
             raise TamperedError(problem, remedy=REPAIR)
-        unfinished = read_bytes(self._paths.ledger_file, self._files, offset=opened.size) or b""
+        unfinished = read_bytes(self.ledger_file, self.files, offset=opened.size) or b""
         return replace(opened, unfinished=unfinished, stat=stat)
 
     def states(self) -> Iterator[tuple[Line, Opened]]:
@@ -163,9 +164,9 @@ class Opener:
         beginning = opened if opened.exists else read_beginning(rows[0])
         lines = list(self._walk(rows, beginning, self._guard.last_seen(), name=name))
         if not lines or lines[-1][0].more or lines[-1][0].end != sum(map(len, rows)):
-            raise TamperedError(f"{name} has an incomplete transaction of task {self._task}", remedy=REPAIR)
+            raise TamperedError(f"{name} has an incomplete transaction of task {self.task}", remedy=REPAIR)
         last, after = lines[-1]
-        refuse_foreign(after, self._task, self._guard.last_seen())
+        refuse_foreign(after, self.task, self._guard.last_seen())
         return after, last
 
     def _walk(
@@ -174,7 +175,7 @@ class Opener:
         """Yield each line after those that are opened, verified, with its complete event and the task after it."""
         key, state = self.key_for(opened), opened.state
         for line in read_chain(rows, key=key, after=(opened.serial, opened.head), name=name):
-            if key != self._key:
+            if key != self.key:
                 raise KeylessError(
                     "PHASE_GATE_KEY is set, but the ledger was made without a key, so it can't be trusted",
                     remedy=_RESTART,
@@ -185,14 +186,14 @@ class Opener:
             yield replace(line, event=event), after
 
     def _rows(self) -> Iterator[bytes]:
-        stream = open_file(self._paths.ledger_file, self._files)
+        stream = open_file(self.ledger_file, self.files)
         if stream is not None:
-            with refusing(self._paths.ledger_file), stream:
+            with refusing(self.ledger_file), stream:
                 yield from stream
 
     def _read_shown(self) -> dict[str, Any] | None:
         """Return the content of `state.json`; None if the file is missing."""
-        raw = read_bytes(self._paths.state_file, self._files)
+        raw = read_bytes(self.state_file, self.files)
         if raw is None:
             return None
         try:
@@ -214,26 +215,26 @@ class Opener:
 
     def _beginning(self) -> Opened:
         """Return the lineage and the key check from the first line."""
-        stream = open_file(self._paths.ledger_file, self._files)
+        stream = open_file(self.ledger_file, self.files)
         if stream is None:
             return Opened()
-        with refusing(self._paths.ledger_file), stream:
+        with refusing(self.ledger_file), stream:
             return read_beginning(stream.readline(64 * 1024))
 
     def key_for(self, beginning: Opened) -> bytes | None:
         """Return the key of the ledger. Raises KeyMismatchError if PHASE_GATE_KEY is another one."""
         if beginning.key_check is None:
             return None
-        if self._key is None:
+        if self.key is None:
             raise KeyMismatchError(
                 "the ledger was made with PHASE_GATE_KEY, which is not set: the ledger can't be verified",
                 remedy="set PHASE_GATE_KEY to the key it was made with",
             )
-        if beginning.lineage and check_of(beginning.lineage, self._key) != beginning.key_check:
+        if beginning.lineage and check_of(beginning.lineage, self.key) != beginning.key_check:
             raise KeyMismatchError(
                 "PHASE_GATE_KEY is not the key the ledger was made with", remedy="set PHASE_GATE_KEY to that key"
             )
-        return self._key
+        return self.key
 
 
 def check_of(lineage: str, key: bytes) -> str:

@@ -57,7 +57,7 @@ def _last_good(store: TaskStore) -> Opened:
     good = Opened()
     # Only damage is cut off. A ledger that is unreadable for another reason, such as its key, is not.
     with contextlib.suppress(TamperedError):
-        for line, after in store.opener.states():
+        for line, after in store.states():
             if not line.more and _has_objects(store, after.state):
                 good = after
     return good

@@ -31,8 +31,8 @@ from phase_gate.storage.files import (
     write_atomically,
 )
 from phase_gate.storage.ledger import Line, canonical, digest, encode_transaction
-from phase_gate.storage.opening import Opened, Opener, check_of, read_beginning
-from phase_gate.storage.paths import TaskPaths, make_state_folder
+from phase_gate.storage.opening import Opened, TaskReader, check_of, read_beginning
+from phase_gate.storage.paths import make_state_folder
 from phase_gate.storage.rollback_guard import LastSeen, RollbackGuard
 from phase_gate.storage.root import refuse_links
 from phase_gate.values import replace
@@ -75,7 +75,7 @@ class Transaction:
             self.state = apply(self.state, event)
 
 
-class TaskStore(TaskPaths):
+class TaskStore(TaskReader):
     """The state of one task, and its files."""
 
     #: The shared store that the files are a copy of; None for a task in this folder only.
@@ -103,12 +103,10 @@ class TaskStore(TaskPaths):
         :param keep_objects: days after which an unreferenced object is removed; 0: never.
         :param run_limit: seconds after which a run on another machine counts as lost.
         """
-        super().__init__(folder)
-        self.task, self.key, self.files, self.run_limit = task, key, files, run_limit
+        super().__init__(folder, task=task, key=key, guard=guard or RollbackGuard(None, folder), files=files)
+        self.run_limit = run_limit
         self._command, self._lock_timeout, self._keep_objects = command, lock_timeout, keep_objects
         self._own_folders, self._state_folder = own_folders, state_folder or folder
-        self._guard = guard or RollbackGuard(None, folder)
-        self.opener = Opener(self, task=task, key=key, guard=self._guard, files=files)
 
     @functools.cached_property
     def objects(self) -> ObjectStore:
@@ -184,7 +182,7 @@ class TaskStore(TaskPaths):
     def read(self) -> Opened:
         """Return the task as it is on disk. Takes no lock and writes nothing."""
         refuse_links(self._own_folders)
-        return self.opener.open()
+        return self.open()
 
     def read_if_begun(self) -> State | None:
         """Return the state; None for a task that never started. Raises StateError if it was removed in mid-cycle."""
@@ -199,15 +197,10 @@ class TaskStore(TaskPaths):
         """Return the task of this folder, without a shared store."""
         return self
 
-    def is_as_opened(self, opened: Opened) -> bool:
-        """Return whether the task's files are unchanged since it was opened."""
-        refuse_links(self._own_folders)
-        return self.opener.is_as_opened(opened)
-
     def lines(self) -> Iterator[Line]:
         """Yield every line of the ledger, verified one by one."""
         refuse_links(self._own_folders)
-        return (line for line, _ in self.opener.states())
+        return (line for line, _ in self.states())
 
     def expect(self, rows: bytes) -> None:
         """Accept any line of a ledger that starts with these rows from now on, as a person has decided."""
@@ -273,8 +266,8 @@ class TaskStore(TaskPaths):
 
     def open_locked(self, known: Opened | None = None, *, accept_rollback: bool = False) -> Opened:
         """Return the task. The caller holds the lock."""
-        is_known = known is not None and self.opener.is_as_opened(known)
-        return known if known is not None and is_known else self.opener.open(accept_rollback=accept_rollback)
+        is_known = known is not None and self.is_as_opened(known)
+        return known if known is not None and is_known else self.open(accept_rollback=accept_rollback)
 
     def rewrite(self, opened: Opened, kept: bytes, *events: Event) -> None:
         """Replace the ledger with `kept` and these events, in one step. The caller holds the lock."""
@@ -307,7 +300,7 @@ class TaskStore(TaskPaths):
             seq=opened.serial + 1,
             prev=opened.head,
             state_digest=digest(document),
-            key=self.opener.key_for(opened),
+            key=self.key_for(opened),
         )
         self.send(opened, data, last)
         after = replace(opened, state=change.state, serial=last.seq, head=last.hash)
@@ -354,7 +347,7 @@ class TaskStore(TaskPaths):
             write_atomically(self.files, self.ledger_file, instead_of + data)
         written = replace(after, size=opened.size + len(data), unfinished=b"", stat={})
         try:
-            written = replace(written, stat=self.opener.ledger_stat())
+            written = replace(written, stat=self.ledger_stat())
             write_atomically(self.files, self.state_file, dumps(written.shown(), indent=1).encode() + b"\n")
             checkpoint = {"schema": SCHEMA, "last": opened.size + last, "stat": written.stat, "state": document}
             cache.save(self.checkpoint_file, checkpoint, self.files)

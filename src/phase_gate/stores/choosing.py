@@ -9,21 +9,94 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from phase_gate.errors import StateError, StoreUntrustedError
+from phase_gate.errors import StateError, StoreUntrustedError, UsageError
 from phase_gate.hashing import sha256
 from phase_gate.storage import cache
 from phase_gate.storage.files import REAL, make_folder, write_atomically
 from phase_gate.storage.rollback_guard import user_state_folder
-from phase_gate.stores.address import GIT, StoreAddress, parse_address
+from phase_gate.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from phase_gate.stores.shared import Head, SharedStore, Tail
+
+# --- where a store is, as people write it: `git:REMOTE#PROJECT` or `postgresql://...#PROJECT`
+
+
+POSTGRESQL, GIT = "postgresql", "git"
+
+#: A part of a ref's name on every server, and a plain word in a table.
+_PROJECT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
+
+#: A user's name and password in an address: up to the last `@`, because people forget to quote passwords.
+_SECRET = re.compile(r"(?<=://)\S+(?=@)|(?<=password=)[^&#\s]+|(?<=\?)[^#\s]*%[^#\s]*", re.IGNORECASE)
+
+#: A password in what libpq connects with, or a word that hides behind percent signs that it is one.
+_PASSWORD = re.compile(r"://[^?]*:[^?]*@|[?&](?:ssl)?password=|[?&][^=&]*%[^=&]*=", re.IGNORECASE)
+
+#: What an address in a database begins with.
+_DATABASE = ("postgresql://", "postgres://")
+#: And one on a git remote.
+_GIT = "git:"
+
+FORMS = "git:REMOTE#PROJECT, or postgresql://HOST/DATABASE#PROJECT"
+
+
+def hide_secret(text: str) -> str:
+    """Return a text without the user's name and the password of an address in it."""
+    return _SECRET.sub("...", text)
+
+
+class StoreAddress(Value):
+    #: `git` or `postgresql`.
+    kind: str
+    #: A git remote, or what libpq connects with.
+    place: str
+    #: Whose tasks are meant: several projects may share a store.
+    project: str
+
+    def __str__(self) -> str:
+        """Return it as messages and the ledger may show it: without a password."""
+        if self.kind == POSTGRESQL and not _PASSWORD.search(self.place):
+            return f"{self.place}#{self.project}"  # as it may be typed again
+        prefix = "" if self.kind == POSTGRESQL else f"{self.kind}:"
+        return f"{prefix}{hide_secret(self.place)}#{self.project}"
+
+
+def parse_address(text: str) -> StoreAddress:
+    """Return the store that a text names. Raises UsageError for one that names none.
+
+    git itself refuses a remote that runs a command: `git_store` names the protocols that it may use.
+    """
+    place, mark, project = text.rpartition("#")
+    if not mark:
+        raise UsageError(f"a store is named with its project: {hide_secret(text)!r}", remedy=f"write {FORMS}")
+    if place.startswith(_DATABASE) and _PASSWORD.search(place):
+        # An address is shown, and handed to agents with the environment.
+        raise UsageError(
+            "a store's address may not hold a password",
+            remedy="put it into the file that PGPASSFILE names, or into a service file, and leave it out",
+        )
+    if not _PROJECT.fullmatch(project) or ".." in project or project.endswith(".lock"):
+        raise UsageError(
+            f"{project!r} can't be a project's name in a store",
+            remedy="use 1 to 64 of A-Z a-z 0-9 . _ -, beginning with a letter or digit",
+        )
+    if place.startswith(_DATABASE):
+        return StoreAddress(kind=POSTGRESQL, place=place, project=project)
+    if place.startswith(_GIT) and place != _GIT:
+        return StoreAddress(kind=GIT, place=place.removeprefix(_GIT), project=project)
+    raise UsageError(f"{hide_secret(text)!r} is no store that we know", remedy=f"write {FORMS}")
+
+
+# --- the store of a project
+
 
 #: One for each address in a process: a connection is made once.
 _opened: dict[tuple[StoreAddress, Path], SharedStore] = {}

@@ -16,7 +16,7 @@ import os
 import re
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 # By name: a test that puts another `subprocess.Popen` in its place must not be called here.
@@ -27,8 +27,8 @@ from phase_gate.hashing import sha1
 from phase_gate.storage.files import REAL, exists, read_bytes, refusing, remove_file, write_atomically
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.paths import make_state_folder
-from phase_gate.storage.tree.git_command import GIT_SETTINGS, NO_HOOKS, find_git
-from phase_gate.stores.address import hide_secret
+from phase_gate.storage.tree.git_command import GIT_SETTINGS, NO_HOOKS, find_git, read_batch
+from phase_gate.stores.choosing import hide_secret
 from phase_gate.stores.shared import Head
 from phase_gate.values import Value
 from phase_gate.visible import show_line
@@ -265,8 +265,9 @@ class Repository:
 
     def load(self, sent: Iterable[Sent]) -> tuple[bytes, dict[str, bytes]]:
         """Return the lines of transactions, and their objects. Raises TamperedError where there are none."""
-        names = [f"{each.commit}:{name}" for each in sent for name in ("rows", "objects")]
-        found = list(self._read_files(names))
+        names = "".join(f"{each.commit}:{name}\n" for each in sent for name in ("rows", "objects"))
+        files = read_batch(self._ask("cat-file", "--batch", given=names.encode()))
+        found = [content if kind == b"blob" else b"" for kind, content in files]
         if not all(found[::2]):
             raise self._tampered("a transaction has no lines")
         objects: dict[str, bytes] = {}
@@ -278,22 +279,6 @@ class Repository:
             except (ValueError, TypeError, AttributeError):
                 raise self._tampered("the objects of a transaction are damaged") from None
         return b"".join(filter(None, found[::2])), objects
-
-    def _read_files(self, names: list[str]) -> Iterator[bytes]:
-        """Yield what the files of commits contain; nothing for what is no file, or is not there."""
-        data = self._ask("cat-file", "--batch", given="".join(f"{name}\n" for name in names).encode())
-        begin = 0
-        for _ in names:
-            end = data.index(b"\n", begin)
-            said = data[begin:end].split()
-            has_content = len(said) == 3 and said[2].isdigit()
-            begin = end + 1
-            if has_content:
-                end = begin + int(said[2])
-                yield data[begin:end] if said[1] == b"blob" else b""
-                begin = end + 1
-            else:
-                yield b""
 
     def _tampered(self, problem: str) -> TamperedError:
         return TamperedError(f"{self._shown}: {problem}", remedy=REPAIR)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from phase_gate.errors import MovedError, RollbackError, StoreUnreachableError
 from phase_gate.storage.ledger import GENESIS
-from phase_gate.stores.address import StoreAddress
+from phase_gate.stores.choosing import StoreAddress
 from phase_gate.stores.shared import UNKNOWN, Head, Tail
 
 TYPE_CHECKING = False

@@ -87,8 +87,8 @@ class SharedTaskStore(TaskStore):
             return opened
         with self.lock():
             # Another process of this machine may have taken it over meanwhile.
-            is_same = self.opener.is_as_opened(opened)
-            return self._write(opened, tail) if is_same else self._take_over(self.opener.open())
+            is_same = self.is_as_opened(opened)
+            return self._write(opened, tail) if is_same else self._take_over(self.open())
 
     def open_locked(self, known: Opened | None = None, *, accept_rollback: bool = False) -> Opened:
         opened = super().open_locked(None if self._is_behind else known, accept_rollback=accept_rollback)
@@ -128,7 +128,7 @@ class SharedTaskStore(TaskStore):
     def _follow(self, opened: Opened, tail: Tail) -> tuple[Opened, Line]:
         """Return the task after lines that were added, and the last of them. Raises StateError if they don't follow."""
         try:
-            return self.opener.follow(opened, tail.rows.splitlines(keepends=True), name=self.shared.shown)
+            return self.follow(opened, tail.rows.splitlines(keepends=True), name=self.shared.shown)
         except TamperedError as error:
             # Repairing the copy would not help.
             raise TamperedError(f"the store's own ledger is damaged: {error.problem}", remedy=_STORE_DAMAGED) from error

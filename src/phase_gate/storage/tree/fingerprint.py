@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from phase_gate.hashing import sha256
+from phase_gate.storage import cache
 from phase_gate.storage.tree.contents import Contents, is_shown
 from phase_gate.storage.tree.git_command import NoGitError
 from phase_gate.storage.tree.listing import list_with_git
@@ -127,6 +128,52 @@ def changed_sources(before: Tree, after: Tree) -> tuple[str, ...]:
 def changed_paths(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
     """Return the added, removed and changed files, sorted."""
     return tuple(sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path)))
+
+
+# --- which files changed since the last run: a cache, so a missing or damaged one means that the changes are unknown
+
+
+#: Above this number of files they are not saved, because every run would become slower.
+_MOST = 20_000
+#: How many names are shown: enough to see what was tried.
+_NAMED = 20
+
+
+class _LastRun(Value):
+    """The files after a run: their digest, and path -> content id."""
+
+    tree: str
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+def changed_before_run(folder: Path, files: Mapping[str, str]) -> tuple[str, ...] | None:
+    """Return the first files that changed since the last run, to show them; None if that is unknown."""
+    before = _load_last_run(folder)
+    return None if before is None else changed_paths(before.files, files)[:_NAMED]
+
+
+def changed_since_last_run(folder: Path, tree: str, files: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the files that changed since the last run; empty if that is unknown.
+
+    :param tree: the digest of the files after that run.
+    """
+    before = _load_last_run(folder)
+    return changed_paths(before.files, files) if before is not None and before.tree == tree else ()
+
+
+def save_last_run(folder: Path, tree: str, files: Mapping[str, str]) -> None:
+    """Save the content ids after a run, unless there are too many files. Failures are ignored."""
+    before = _load_last_run(folder)
+    if len(files) <= _MOST and (before is None or before.tree != tree):
+        cache.save(_last_run_file(folder), _LastRun(tree=tree, files=files))
+
+
+def _load_last_run(folder: Path) -> _LastRun | None:
+    return cache.load_value(_LastRun, _last_run_file(folder))
+
+
+def _last_run_file(folder: Path) -> Path:
+    return folder / "cache" / "last-files.json"
 
 
 # --- which paths count

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import select
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from phase_gate.bound import os, time
+from phase_gate.errors import NotAllowedError
+from phase_gate.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,17 +91,23 @@ def read_blobs(folder: Path, commit: str, paths: Iterable[str]) -> dict[str, byt
         output = run_git(str(folder), "cat-file", "--batch", given=given)
     except NoGitError:
         return found
+    return found | {
+        path: data for path, (kind, data) in zip(ordinary, read_batch(output), strict=True) if kind == b"blob"
+    }
+
+
+def read_batch(output: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the type and the content of each object that `cat-file --batch` printed; both empty for a missing one."""
     begin = 0
-    for path in ordinary:
+    while begin < len(output):
         end = output.index(b"\n", begin)
         kind, _, size = output[begin:end].partition(b" ")[2].rpartition(b" ")
         begin = end + 1
-        if not size.isdigit():
-            continue  # an error message
-        if kind == b"blob":
-            found[path] = output[begin : begin + int(size)]
-        begin += int(size) + 1
-    return found
+        if size.isdigit():
+            yield kind, output[begin : begin + int(size)]
+            begin += int(size) + 1
+        else:
+            yield b"", b""  # an error message
 
 
 def act_with_git(
@@ -138,6 +146,88 @@ def is_linked_worktree(folder: str) -> bool:
 def is_repository(folder: str) -> bool:
     """Return whether the folder is a checkout. A link is not, because it may form a cycle."""
     return os.path.lexists(os.path.join(folder, ".git")) and not os.path.islink(folder)
+
+
+# --- commits
+
+
+def blobs_of(root: Path, commit: str) -> dict[str, str]:
+    """Return path from the root -> blob id in a commit; empty if git does not have it."""
+    listing = try_git(root, "ls-tree", "-r", "-z", commit)
+    if listing is None:
+        return {}
+    blobs = {}
+    for row in listing.split(b"\0"):
+        information, _, path = row.partition(b"\t")
+        words = information.split()
+        if len(words) == 3 and words[1] == b"blob":
+            blobs[path.decode("utf-8", "surrogateescape")] = words[2].decode("ascii")
+    return blobs
+
+
+def files_of_commit(root: Path, commit: str, now: Mapping[str, str]) -> dict[str, str]:
+    """Return path -> content id of a commit's files, comparable with the tree's.
+
+    git may store a file in another form than the work tree has: with other line endings, or encrypted.
+
+    :param now: path -> content id, as in the tree.
+    """
+    found = blobs_of(root, commit)
+    in_doubt = {path for path, blob in found.items() if now.get(path, blob) != blob}
+    if in_doubt:
+        listed = try_git(root, "diff", "--name-only", "-z", "--no-renames", "--relative", commit, "--", ".")
+        if listed is not None:
+            found.update((path, now[path]) for path in in_doubt - set(os.fsdecode(listed).split("\0")))
+    return found
+
+
+def find_commit(root: Path, revision: str) -> str:
+    """Return the merge base of HEAD and a revision."""
+    is_shallow = ask_git(root, "rev-parse", "--is-shallow-repository")
+    if not is_shallow:
+        raise NotAllowedError(f"{root} is not in a git repository", remedy="git init, and commit")
+    named = ask_git(root, "rev-parse", "--verify", "-q", f"{revision}^{{commit}}")
+    remote, _, branch = revision.partition("/")
+    if not named:
+        is_remote = bool(branch) and remote in ask_git(root, "remote").split()
+        fix = f"git fetch {remote} {branch}:refs/remotes/{revision}" if is_remote else "git branch --all"
+        raise NotAllowedError(f"git does not know the revision {revision!r}", remedy=fix)
+    common = ask_git(root, "merge-base", named, "HEAD")
+    if not common and is_shallow == "true":
+        raise NotAllowedError(
+            f"this clone is shallow: it does not contain the merge base with {revision}", remedy="git fetch --unshallow"
+        )
+    return common or named
+
+
+def ask_git(root: Path, *arguments: str) -> str:
+    """Return git's output as one line; empty if git fails."""
+    output = try_git(root, *arguments)
+    return "" if output is None else output.decode("utf-8", "replace").strip()
+
+
+# --- uncommitted files
+
+
+class Status(Value):
+    """The commit, None before the first one, and path -> two status letters, the second for the work tree."""
+
+    head: str | None
+    rows: dict[str, str]
+
+
+def read_status(folder: str, *, untracked: str = "all") -> Status:
+    """Return the uncommitted files below a folder, by paths from there. Raises NoGitError.
+
+    :param untracked: a value of `--untracked-files`.
+    """
+    options = ("--no-renames", "--ignore-submodules=none", f"--untracked-files={untracked}")
+    output = run_git(folder, "status", "--porcelain", "-z", *options, "--", ".")
+    # Paths are relative to the top of the repository, and the folder may be below it.
+    is_top = os.path.lexists(os.path.join(folder, ".git"))
+    prefix = "" if is_top else os.fsdecode(run_git(folder, "rev-parse", "--show-prefix")).rstrip("\n")
+    rows = {row[3:].removeprefix(prefix): row[:2] for row in os.fsdecode(output).split("\0") if row}
+    return Status(head=head_of(Path(folder)) or None, rows=rows)
 
 
 # --- queries
