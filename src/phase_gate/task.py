@@ -25,7 +25,7 @@ from phase_gate.workflow.names import step_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from phase_gate.gate.freshness import CurrentStatus, NextStep
+    from phase_gate.gate.freshness import CurrentStatus
     from phase_gate.workflow.model import Workflow
 
 
@@ -170,10 +170,8 @@ class Task:
             next_step=self._find_next_step,
         )
 
-    def _find_next_step(self) -> NextStep:
-        from phase_gate.gate.freshness import NextStep
-
-        return NextStep(self.next_step, self.takes_run)
+    def _find_next_step(self) -> tuple[str, bool]:
+        return self.next_step, self.takes_run
 
     @property
     def next_step(self) -> str:

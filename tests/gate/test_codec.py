@@ -17,7 +17,6 @@ from phase_gate.gate.state import (
     Aim,
     Claims,
     Event,
-    Fact,
     Freeze,
     LastClaim,
     Measurement,
@@ -34,6 +33,7 @@ from phase_gate.gate.state import (
     state_from_json,
     state_to_json,
 )
+from phase_gate.gate.verdict import Fact
 from phase_gate.proof.verdicts import Proof
 from phase_gate.tasks.work import FailureType
 from phase_gate.values import as_dict, replace

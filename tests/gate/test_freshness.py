@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from phase_gate.gate.freshness import NextStep, assess
+from phase_gate.gate import freshness
+from phase_gate.gate.freshness import CurrentStatus
 from phase_gate.gate.measured import Waiver
-from phase_gate.gate.state import NEW_STATE, Fact, OpenRun, Overrides, RunSummary, State, Trees
-from phase_gate.gate.verdict import Evaluation
+from phase_gate.gate.state import NEW_STATE, OpenRun, Overrides, RunSummary, State, Trees
+from phase_gate.gate.verdict import Evaluation, Fact
 from phase_gate.values import replace
 from phase_gate.workflow.names import DONE
 from tests.gate.verdicts import AT, verdict
@@ -35,6 +36,25 @@ CHANGED = "files have changed since the last run"
 DECLARED = Fact(name="refactoring_complete", value=True, reason="r", by="Ada", at=LATER)
 WAIVED = Overrides(waivers=(Waiver(guard="tests-kept", findings=("f",), reason="r", by="Ada", at=LATER),))
 PARTIAL = RunSummary(id="r2", kind="partial", phase="GREEN", at="now")
+
+
+def assess(
+    state: State,
+    *,
+    tree: str = TREE,
+    lost: tuple[str, ...] = (),
+    gate_1_only: bool = False,
+    again: tuple[str, bool] = (AUTO, True),
+) -> CurrentStatus:
+    return freshness.assess(
+        state,
+        tree=tree,
+        at=AT,
+        lost=lost,
+        gate_1_only=gate_1_only,
+        begin="pytest --phase=red",
+        next_step=lambda: again,
+    )
 
 
 def judged(**said: Any) -> State:
@@ -82,14 +102,14 @@ def judged(**said: Any) -> State:
     ),
 )
 def test_closed(state: State, reason: str, following: str) -> None:
-    standing = assess(state, tree=TREE, at=AT)
+    standing = assess(state)
     assert (standing.is_open, standing.exit_code) == (False, 10)
     assert (standing.reason, standing.next_step) == (reason, following)
 
 
 def test_a_phase_without_tests_is_looked_at_and_not_run() -> None:
     state = replace(EXITED, phase="DOCUMENT", exited=False, evaluation_is_stale=True)
-    standing = assess(state, tree=TREE, at=AT, next_step=lambda: NextStep("phase-gate advance", takes_run=False))
+    standing = assess(state, again=("phase-gate advance", False))
     assert (standing.reason, standing.next_command) == ("no verdict on DOCUMENT yet", "phase-gate advance")
 
 
@@ -103,12 +123,12 @@ def test_a_phase_without_tests_is_looked_at_and_not_run() -> None:
     ],
 )
 def test_holds(state: State, tree: str) -> None:
-    assert assess(state, tree=tree, at=AT).is_open
+    assert assess(state, tree=tree).is_open
 
 
 def test_a_lost_run_closes_and_is_named() -> None:
     state = replace(EXITED, open_runs=(GOING_ON,))
-    standing = assess(state, tree=TREE, at=AT, lost=(GOING_ON.id,))
+    standing = assess(state, lost=(GOING_ON.id,))
     assert (standing.is_open, standing.reason) == (False, "run 01234567 began and never ended")
 
 
@@ -123,8 +143,8 @@ def test_a_lost_run_closes_and_is_named() -> None:
 )
 def test_gate_1_only_leaves_gate_2_out(evaluation: Evaluation, with_both: bool, gate_1_only: bool) -> None:
     state = replace(EXITED, evaluation=evaluation)
-    assert assess(state, tree=TREE, at=AT).is_open is with_both
-    assert assess(state, tree=TREE, at=AT, gate_1_only=True).is_open is gate_1_only
+    assert assess(state).is_open is with_both
+    assert assess(state, gate_1_only=True).is_open is gate_1_only
 
 
 def test_gate_1_only_leaves_nothing_else_out() -> None:
@@ -134,15 +154,15 @@ def test_gate_1_only_leaves_nothing_else_out() -> None:
         replace(EXITED, open_runs=(GOING_ON,)),
         NEW_STATE,
     ):
-        assert not assess(state, tree=TREE, at=AT, gate_1_only=True).is_open
+        assert not assess(state, gate_1_only=True).is_open
 
 
 def test_a_first_run_that_did_not_count_is_explained() -> None:
     last = RunSummary(id="r1", kind="empty", phase="RED", at="then", why="every test was skipped")
-    standing = assess(State(phase="RED", last_run=last), tree="t", at=AT)
+    standing = assess(State(phase="RED", last_run=last), tree="t")
     assert (standing.status, standing.reason) == (
         "unstarted",
         "no complete run in RED yet: the last one was empty: every test was skipped",
     )
-    counted = assess(State(phase="GREEN", last_run=last), tree="t", at=AT)
+    counted = assess(State(phase="GREEN", last_run=last), tree="t")
     assert counted.reason == "no complete run in GREEN yet"

@@ -156,7 +156,14 @@ class History:
         builder = StoryBuilder(load or self.objects.get)
         for event in self.events:
             builder.see(event)
-        standing = assess(self.state, tree=self.state.trees.last or "", at=self.at, lost=lost)
+        standing = assess(
+            self.state,
+            tree=self.state.trees.last or "",
+            at=self.at,
+            lost=lost,
+            begin="pytest --phase=red",
+            next_step=lambda: ("pytest --phase=auto", True),
+        )
         ledger = LedgerCheck(events=len(self.events), head=hashlib.sha256(str(len(self.events)).encode()).hexdigest())
         return builder.build(standing, ledger, at=self.at, task="default", root=self.root, lost=lost)
 

@@ -6,7 +6,7 @@ Pure. Part of the evaluation, not of a renderer, so that panel, JSON and hooks a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from phase_gate.gate.breaker import describe_open
@@ -189,13 +189,12 @@ def _explain_clause(phase: Phase, clause: Clause, metrics: Metrics, findings: tu
     failing = [finding for finding in findings if finding.slug == TEST_FAILS]
     if failing and "tests_failing" in clause.values:
         return f"{_first(failing)} {'fails' if len(failing) == 1 else 'fail'}"
-    for name, explain in _IN_WORDS.items():
-        if name in clause.values and not clause.unknown:
-            words = explain(phase, metrics, clause)
-            if words:
-                return words + _name_files(name, findings)
     if clause.unknown:
         return f"not measured: {', '.join(clause.unknown)}"
+    for name in clause.values:
+        words = _in_words(name, phase, metrics, clause)
+        if words:
+            return words + _name_files(name, findings)
     return f"{clause.text} is not met ({clause.shown})"
 
 
@@ -213,21 +212,33 @@ def _what_changes(phase: Phase, clause: Clause, metrics: Metrics, findings: tupl
     return words or f"change what has to change for {clause.text}"
 
 
-def _streak_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
-    have = clause.values["consecutive_green_runs"]
-    needs = [value for name, value in clause.values.items() if name != "consecutive_green_runs"]
-    if not needs and (literal := re.fullmatch(r"consecutive_green_runs >= (\d+)", clause.text)):
-        needs = [int(literal.group(1))]
-    if not isinstance(have, int) or len(needs) != 1 or not isinstance(needs[0], int) or needs[0] <= have:
+def _in_words(name: str, phase: Phase, metrics: Metrics, clause: Clause) -> str:
+    """Return what a clause misses of one of its metrics; empty if the clause itself says it best."""
+    if name in _ABSENT and not clause.values[name]:
+        return _ABSENT[name]
+    if name in ("tests_failing", "tests_passing"):
+        return _passing_words(phase, metrics)
+    if name == "tests_total":
+        return _total_words(phase, metrics, clause)
+    have = clause.values[name]
+    needs = [value for other, value in clause.values.items() if other != name]
+    if not needs and (literal := re.fullmatch(rf"{name} >= (\d+)", clause.text)):
+        needs = [int(literal[1])]
+    if len(needs) != 1 or not isinstance(have, int) or not isinstance(needs[0], int) or have >= needs[0]:
         return ""
-    if metrics.get("tests_flaky"):
-        return f"{count(int(metrics['tests_flaky'] or 0), 'test')} passed only after a rerun: the streak starts over"
-    missing = needs[0] - have
+    if name == "consecutive_green_runs":
+        return _streak_words(metrics, needs[0] - have)
+    return _HAS_OF_NEEDS.get(name, "").format(have, needs[0])
+
+
+def _streak_words(metrics: Metrics, missing: int) -> str:
+    if flaky := metrics.get("tests_flaky"):
+        return f"{count(int(flaky), 'test')} passed only after a rerun: the streak starts over"
     run = "one more green run" if missing == 1 else f"{missing} more green runs"
     return f"needs {run} with no file changes"
 
 
-def _passing_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
+def _passing_words(phase: Phase, metrics: Metrics) -> str:
     passing = metrics.get("tests_passing")
     if phase.tests == "failing" and isinstance(passing, int) and passing > 0:
         return (
@@ -250,57 +261,19 @@ def _total_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
     return ""
 
 
-def _document_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
-    have = clause.values["docs_generated"]
-    needs = [value for name, value in clause.values.items() if name != "docs_generated"]
-    if len(needs) != 1 or not isinstance(have, int) or not isinstance(needs[0], int) or have >= needs[0]:
-        return ""
-    return f"{have} of {count(needs[0], 'document')} written or changed in this cycle"
-
-
-def _diagram_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
-    total, valid = metrics.get("diagrams_total"), metrics.get("diagrams_valid")
-    if total == 0:
-        return "there is no diagram in the documents"
-    if not isinstance(total, int) or not isinstance(valid, int) or valid >= total:
-        return ""
-    broken = total - valid
-    return f"{broken} of {count(total, 'diagram')} {'is' if broken == 1 else 'are'} broken"
-
-
-def _absent_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
-    return next((words for name, words in _ABSENT.items() if name in clause.values and not metrics.get(name)), "")
-
-
-#: Missing documents, with an example of each.
+#: What is there, and what is required.
+_HAS_OF_NEEDS = {
+    "docs_generated": "{} of {} documents written or changed in this cycle",
+    "diagrams_valid": "{} of {} diagrams can be read",
+    "indicators": "{} of {} indicators in the last claim",
+    "confidence": "confidence {} of {} in the last claim",
+}
+#: What is missing, with an example of a document.
 _ABSENT = {
+    "diagrams_total": "there is no diagram in the documents",
     "has_adr": "there is no architecture decision record, like docs/adr/0001-title.md",
     "has_c4_diagrams": "there is no C4 diagram, like one that begins with C4Context",
-}
-
-
-def _claim_words(phase: Phase, metrics: Metrics, clause: Clause) -> str:
-    if clause.text == "claimed_done == true":
-        return "the last claim is not done, or something contradicts it"
-    found, needed = clause.values.get("indicators"), clause.values.get("indicators_needed")
-    if isinstance(found, int) and isinstance(needed, int):
-        return f"{count(found, 'indicator')} in the last claim, {needed} needed"
-    points, enough = clause.values.get("confidence"), clause.values.get("confidence_needed")
-    if isinstance(points, int) and isinstance(enough, int):
-        return f"confidence {points} of the last claim, {enough} needed"
-    return ""
-
-
-_IN_WORDS: Mapping[str, Callable[[Phase, Metrics, Clause], str]] = {
-    "consecutive_green_runs": _streak_words,
-    "tests_failing": _passing_words,
-    "tests_passing": _passing_words,
-    "tests_total": _total_words,
-    "docs_generated": _document_words,
-    "diagrams_valid": _diagram_words,
-    "diagrams_total": _diagram_words,
-    **dict.fromkeys(_ABSENT, _absent_words),
-    **dict.fromkeys(CLAIM_METRICS, _claim_words),
+    "claimed_done": "the last claim is not done, or something contradicts it",
 }
 
 #: What to do about a clause.
@@ -309,7 +282,7 @@ _TO_DO: Mapping[str, str] = {
     "tests_total": "write a test that runs",
     "docs_generated": "write them in Markdown, in docs",
     "diagrams_valid": "fix the diagrams",
-    **dict.fromkeys(("diagrams_total", *_ABSENT), "add one"),
+    **dict.fromkeys(("diagrams_total", "has_adr", "has_c4_diagrams"), "add one"),
 }
 
 #: Findings that name the files of a clause, and the words before them.

@@ -16,7 +16,6 @@ from phase_gate.gate.state import (
     Aim,
     Claims,
     Event,
-    Fact,
     Freeze,
     Json,
     LastClaim,
@@ -33,7 +32,7 @@ from phase_gate.gate.state import (
     state_from_json,
 )
 from phase_gate.gate.state_extensions import PART_KINDS, change_parts
-from phase_gate.gate.verdict import Evaluation
+from phase_gate.gate.verdict import Evaluation, Fact
 from phase_gate.values import Value, fields, replace
 from phase_gate.workflow.names import DONE, STUCK
 

@@ -12,9 +12,9 @@ from phase_gate.gate.breaker import at_time, describe_wait
 from phase_gate.gate.state import State
 from phase_gate.gate.state_extensions import parts_of
 from phase_gate.gate.verdict import LET_ONE_RUN, SAY_WHY, Evaluation, Status, Verdict
-from phase_gate.values import Value, fields, replace
+from phase_gate.values import fields, replace
 from phase_gate.visible import name_first
-from phase_gate.workflow.names import of_task, run_command, signal_command
+from phase_gate.workflow.names import of_task, signal_command
 
 
 class CurrentStatus(Verdict):
@@ -38,11 +38,8 @@ class CurrentStatus(Verdict):
         return exit_codes.OPEN if self.is_open else exit_codes.GATE_CLOSED
 
 
-class NextStep(Value, kw_only=False):
-    """The command that evaluates the current phase again, and whether it runs the tests."""
-
-    command: str
-    takes_run: bool = True
+#: Returns the command that evaluates the current phase again, and whether it runs the tests.
+FindStep = Callable[[], tuple[str, bool]]
 
 
 def assess(
@@ -53,8 +50,8 @@ def assess(
     changed: tuple[str, ...] = (),
     lost: tuple[str, ...] = (),
     gate_1_only: bool = False,
-    begin: str = "pytest --phase=red",
-    next_step: Callable[[], NextStep] | None = None,
+    begin: str,
+    next_step: FindStep,
 ) -> CurrentStatus:
     """Return whether the last verdict on the current phase is valid now.
 
@@ -63,7 +60,6 @@ def assess(
     :param changed: the files that differ from those after the last run, as far as they are known.
     :param lost: open runs that will never end.
     :param begin: the command to type if nothing is recorded yet.
-    :param next_step: returns how to evaluate the current phase again; by default, a run in it.
     """
     if state.phase is None:
         return closed("unstarted", "no run is recorded yet", begin)
@@ -93,7 +89,7 @@ def assess(
     came = _came_after(state, evaluation)
     if came and _is_opened_by_facts(state, evaluation):
         return closed("stale", came, signal_command(state.task), SAY_WHY)
-    return _again(state, next_step, "stale", came) if came else by_verdict(evaluation, gate_1_only=gate_1_only)
+    return closed("stale", came, next_step()[0]) if came else by_verdict(evaluation, gate_1_only=gate_1_only)
 
 
 def outdated(
@@ -102,7 +98,7 @@ def outdated(
     tree: str,
     changed: tuple[str, ...] = (),
     lost: tuple[str, ...] = (),
-    next_step: Callable[[], NextStep] | None = None,
+    next_step: FindStep,
 ) -> CurrentStatus | None:
     """Return why the last verdict does not apply to the current phase and files; None if it does.
 
@@ -111,7 +107,7 @@ def outdated(
     evaluation = state.evaluation
 
     def again(status: Status, reason: str) -> CurrentStatus:
-        return _again(state, next_step, status, reason)
+        return closed(status, reason, next_step()[0])
 
     # A nested run proves nothing in any case, so it may be lost.
     gone = [run.id for run in state.open_runs if run.id in lost and not run.nested]
@@ -124,8 +120,7 @@ def outdated(
     # The verdict may be from an earlier entry into the phase: it was rewound, or entered again.
     was_left = state.evaluation_is_stale and state.iteration == 0
     if evaluation is None or (not state.is_done and (was_left or evaluation.subject.phase != state.phase)):
-        takes_run = next_step is None or next_step().takes_run
-        missing = "no verdict on" if state.is_pipeline or not takes_run else "no complete run in"
+        missing = "no verdict on" if state.is_pipeline or not next_step()[1] else "no complete run in"
         return again("unstarted", f"{missing} {state.phase} yet{_why_not_counted(state)}")
     if state.evaluation_is_stale:
         kind = "" if state.last_run is None else state.last_run.kind
@@ -139,10 +134,6 @@ def outdated(
     if tree != left:
         return replace(again("stale", describe_changes(changed)), next_hint=hint_at_outputs(changed))
     return None
-
-
-def _again(state: State, next_step: Callable[[], NextStep] | None, status: Status, reason: str) -> CurrentStatus:
-    return closed(status, reason, (next_step() if next_step else NextStep(run_command("auto", state.task))).command)
 
 
 def _came_after(state: State, evaluation: Evaluation) -> str:

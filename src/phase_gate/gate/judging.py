@@ -24,12 +24,12 @@ from phase_gate.gate.measured import (
 )
 from phase_gate.gate.measuring import PROOF_SLUGS, code_as_tested, proof_measured
 from phase_gate.gate.order import next_phase
-from phase_gate.gate.state import Case, Event, Fact, State
+from phase_gate.gate.state import Case, Event, State
 from phase_gate.gate.state_extensions import parts_of
 from phase_gate.gate.verdict import (
     PREMATURE,
     Evaluation,
-    FactSource,
+    Fact,
     Gate1Result,
     GuardResult,
     Subject,
@@ -37,7 +37,7 @@ from phase_gate.gate.verdict import (
     phase_command,
     with_advice,
 )
-from phase_gate.values import as_dict, replace
+from phase_gate.values import replace
 from phase_gate.visible import name_first
 from phase_gate.workflow.metrics import Metrics, MetricValue, show_value
 from phase_gate.workflow.model import Guard, Phase, Workflow
@@ -260,18 +260,16 @@ def with_breaker(evaluation: Evaluation, breaker: Breaker) -> Evaluation:
     return with_advice(evaluation, advise_halt(evaluation))
 
 
-def fact_sources(
-    workflow: Workflow, phase: Phase, declared: tuple[Fact, ...], metrics: Metrics
-) -> tuple[FactSource, ...]:
+def fact_sources(workflow: Workflow, phase: Phase, declared: tuple[Fact, ...], metrics: Metrics) -> tuple[Fact, ...]:
     """Return the facts that are relevant for a phase and have a value, with the source of the value."""
     by_name = {fact.name: fact for fact in declared}
     said = []
     for name in sorted(wanted_names(workflow, phase) & workflow.facts.keys()):
         fact = by_name.get(name)
         if fact is not None:
-            said.append(FactSource(**as_dict(fact), source="declared"))
+            said.append(fact)
         elif name in metrics:
-            said.append(FactSource(name=name, value=metrics[name], source="measured"))
+            said.append(Fact(name=name, value=metrics[name], source="measured"))
     return tuple(said)
 
 

@@ -9,7 +9,7 @@ from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.measured import Finding, Measured, Waiver
 from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state_extensions import WORK, load_part
-from phase_gate.gate.verdict import Evaluation
+from phase_gate.gate.verdict import Evaluation, Fact
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.names import DONE, STUCK
 
@@ -71,16 +71,6 @@ class Measurement(Value):
     measured: Measured
     #: Duration of the targets in seconds; None if it was not recorded.
     targets_s: float | None = None
-
-
-class Fact(Value):
-    """A fact that a person declared for this phase."""
-
-    name: str
-    value: MetricValue
-    reason: str
-    by: str
-    at: str
 
 
 class Snapshot(Value):

@@ -155,12 +155,12 @@ class Gate1Result(Value):
 Source = Literal["declared", "measured"]
 
 
-class FactSource(Value):
-    """The source of a fact's value: declared or measured."""
+class Fact(Value):
+    """A fact that a person declared for a phase; or, in a verdict, the measured value of one."""
 
     name: str
     value: MetricValue
-    source: Source
+    source: Source = "declared"
     by: str = ""
     reason: str = ""
     at: str = ""
@@ -181,7 +181,7 @@ class Evaluation(Verdict):
     #: Additional notes of the verdict itself.
     remarks: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    facts: tuple[FactSource, ...] = ()
+    facts: tuple[Fact, ...] = ()
     overrides: tuple[Json, ...] = ()
     forced_exit: bool = False
     breaker: Breaker = field(default_factory=Breaker)
@@ -272,7 +272,7 @@ def _opened(gate: Gate1Result | Reading, is_open: bool) -> dict[str, Any]:
 
 def who_of(document: Mapping[str, Any]) -> dict[str, str]:
     """Return the source of each fact, from an evaluation's document."""
-    return {row["name"]: FactSource(**row).who for row in document.get("facts", ())}
+    return {row["name"]: Fact(**row).who for row in document.get("facts", ())}
 
 
 # --- the commands for phases, and the verdict with an open Gate 1; `gate.advice` has the others
