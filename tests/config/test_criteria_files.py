@@ -121,7 +121,7 @@ def found(text: str) -> list[tuple[str, str]]:
 
 
 def left_out(text: str) -> list[tuple[int, str]]:
-    return [(each.line, each.text) for each in find_criteria(text, file="criteria.md")[1]]
+    return [(each.line or 0, each.text) for each in find_criteria(text, file="criteria.md")[1]]
 
 
 @pytest.mark.parametrize(

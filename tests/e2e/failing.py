@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from phase_gate.gate.failures import Reason
+from phase_gate.gate.outcomes import Reason
 from phase_gate.values import Value
 
 CODE = """\

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from phase_gate.gate.failures import REMEDIES
+from phase_gate.gate.outcomes import REMEDIES
 from tests.e2e.failing import ACCEPTED, CRASH, PLUGINS, PROJECT, REFUSED, Case
 from tests.support import Project
 

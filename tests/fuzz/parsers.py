@@ -28,7 +28,7 @@ from phase_gate.errors import NotAllowedError, PhaseGateError
 from phase_gate.evidence.documents.completeness import find_fault, find_missing
 from phase_gate.evidence.documents.diagrams import Diagram, check_mermaid, find_in_file, find_on_page, is_c4, is_empty
 from phase_gate.evidence.documents.library import read_markdown
-from phase_gate.gate.failures import blank
+from phase_gate.gate.breaker import blank
 from phase_gate.gate.overrides import is_excuse
 from phase_gate.identities import find_name_fault, name_key
 from phase_gate.storage.signal_file import read_signal_file

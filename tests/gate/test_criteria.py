@@ -10,7 +10,7 @@ import pytest
 from phase_gate.gate.criteria import GUARD, CriterionRow, table_to_json, trace_criteria
 from phase_gate.gate.measured import Measured, Waiver, cap_findings
 from phase_gate.gate.outcomes import FAILING, SKIPPED, Bucket, Judgement
-from phase_gate.gate.record import Criteria, Criterion, Document, LeftOut
+from phase_gate.gate.record import Criteria, Criterion, Document
 from phase_gate.values import replace
 from tests.tables import named
 
@@ -247,7 +247,7 @@ def test_a_waived_criterion_waits_for_no_test() -> None:
 
 
 def test_the_table_as_json() -> None:
-    criteria = replace(BOTH, left_out=(LeftOut(line=9, text="UTF-8 is used"),))
+    criteria = replace(BOTH, left_out=(Criterion(line=9, text="UTF-8 is used"),))
     _, rows = trace({"a": "AC-1"}, {"a": FAILED}, criteria=criteria, in_first_phase=True)
     table = table_to_json(criteria, rows, phase="RED")
     assert (table["file"], table["phase"]) == ("criteria.md", "RED")

@@ -11,8 +11,6 @@ from phase_gate.gate.freeze import (
     PROFILE,
     Frozen,
     Meaning,
-    PieceFile,
-    SupportFile,
     find_altered,
     find_altered_pieces,
     find_changed_settings,
@@ -53,9 +51,9 @@ INVENTORY = Inventory(
     }
 )
 SUPPORT = {
-    "tests/conftest.py": SupportFile(content="c1", statements=hashes(CONFTEST)),
-    "tests/data.csv": SupportFile(content="d1"),
-    "tests/helpers.py": SupportFile(content="h1", statements=hashes(HELPERS), requests=("till",)),
+    "tests/conftest.py": TestFile(content="c1", statements=hashes(CONFTEST)),
+    "tests/data.csv": TestFile(content="d1"),
+    "tests/helpers.py": TestFile(content="h1", statements=hashes(HELPERS), requests=("till",)),
 }
 FROZEN = Frozen(inventory=INVENTORY, support=SUPPORT, settings={"ini addopts": "-q"})
 SAME = Meaning(
@@ -253,8 +251,8 @@ def test_a_profile_of_hypothesis_is_named_where_it_changed(
 
 
 def test_what_is_told_of_pieces() -> None:
-    frozen = {"shop/testing.py": PieceFile(content="1", names={"check": "a", "Base": "b", "gone": "c"})}
-    now = {"shop/testing.py": PieceFile(content="2", names={"check": "a", "Base": "x"})}
+    frozen = {"shop/testing.py": TestFile(content="1", bodies={"check": "a", "Base": "b", "gone": "c"})}
+    now = {"shop/testing.py": TestFile(content="2", bodies={"check": "a", "Base": "x"})}
     found = list(find_altered_pieces(frozen, now))
     assert [(each.file, each.detail, each.proof) for each in found] == [
         ("shop/testing.py", "the tests use Base, and it was changed after RED", "x"),

@@ -7,9 +7,18 @@ from typing import Final, get_args
 
 import pytest
 
-from phase_gate.gate.failures import Failure
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, split_id
-from phase_gate.gate.outcomes import Bucket, Green, Judgement, Past, References, judge_outcomes
+from phase_gate.gate.outcomes import (
+    REMEDIES,
+    Bucket,
+    Failure,
+    Green,
+    Judgement,
+    Past,
+    Reason,
+    References,
+    judge_outcomes,
+)
 from phase_gate.values import replace
 
 ME, OTHER = "test_a.py::test_me", "test_a.py::test_other"
@@ -274,3 +283,8 @@ def test_every_test_stands_in_exactly_one_place(body: str, in_first_phase: bool)
         if judged.green == "green":
             assert judged.passing
             assert not judged.failing | judged.newly_skipped | judged.odd | judged.flaky
+
+
+def test_every_class_is_accepted_or_has_a_remedy() -> None:
+    accepted = [reason for reason in get_args(Reason) if Failure(reason=reason).is_accepted]
+    assert accepted == ["assertion", "structural"] == [each for each in get_args(Reason) if each not in REMEDIES]

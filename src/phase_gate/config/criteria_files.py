@@ -11,7 +11,7 @@ from phase_gate.config.nodes import MAX_BYTES, Items, Node, Table, Text
 from phase_gate.config.yaml import decode_text, read_bytes, read_document
 from phase_gate.errors import CriteriaError, DocumentError
 from phase_gate.gate.order import shorten
-from phase_gate.gate.record import Criteria, Criterion, LeftOut
+from phase_gate.gate.record import Criteria, Criterion
 from phase_gate.storage.root import relative_id
 from phase_gate.values import Value
 
@@ -163,7 +163,7 @@ class _Found(Value):
 _BOX, _ITEM, _HEADING = 0, 1, 2
 
 
-def find_criteria(text: str, *, file: str) -> tuple[tuple[Criterion, ...], tuple[LeftOut, ...]]:
+def find_criteria(text: str, *, file: str) -> tuple[tuple[Criterion, ...], tuple[Criterion, ...]]:
     """Return the criteria in the order of their lines, including duplicates, and the lines that were left out.
 
     Checkboxes with ids are the criteria. If there are none, list items with ids are; if there are none, headings.
@@ -180,7 +180,7 @@ def find_criteria(text: str, *, file: str) -> tuple[tuple[Criterion, ...], tuple
         is_detail = not each.id and each.indent > outermost
         if each.id not in ids and not is_detail:
             text = f"{each.id} {each.text}".strip()
-            left_out.append(LeftOut(line=each.line, text=text))
+            left_out.append(Criterion(line=each.line, text=text))
     criteria = [Criterion(id=each.id, text=each.text, file=file, line=each.line) for each in counted]
     return tuple(criteria), tuple(left_out)
 

@@ -7,6 +7,7 @@ only gives an open circuit another try.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 
@@ -199,3 +200,39 @@ def _moment(at: str) -> datetime:
 
 def _hash(obstacles: Iterable[str]) -> str:
     return sha256("\n".join(sorted(obstacles)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+# --- errors without details that differ from run to run, so that the same error can be recognized
+
+
+#: Number of lines of a message that count: the rest is usually a diff.
+_LINES = 3
+
+#: Compiled for the first error, so that a green run does not pay for it.
+_BLANKS: tuple[tuple[str, str], ...] = (
+    (r"\x1b\[[0-9;]*m", ""),
+    (r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b", "<id>"),
+    (r"\b0x[0-9a-fA-F]+\b", "<address>"),
+    (r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?", "<time>"),
+    (r"\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?\b", "<time>"),
+    (r"\b\d+(?:\.\d+)?\s?(?:s|ms|us|µs|ns|sec|secs|seconds|minutes)\b", "<time>"),
+    # The last part of a path identifies the file, its folder does not.
+    (r"(?:[A-Za-z]:)?(?:[\\/][^\\/\s:'\",()<>]+)+[\\/]([^\\/\s:'\",()<>]+)", r"<path>/\1"),
+    (r"(?i)\b(pid|process|thread|port|tid)(\s*+(?:[=:#]\s*+)?)\d+\b", r"\1\2<number>"),
+    (r"\b(?:tmp|temp)[A-Za-z0-9_]{6,}\b", "<temporary>"),
+    (r"\b[0-9a-f]{32,64}\b", "<id>"),
+)
+
+
+def blank(message: str) -> str:
+    """Return the message without details that differ from run to run."""
+    text = "\n".join(message.strip().splitlines()[:_LINES])
+    for pattern, stands_for in _BLANKS:
+        text = re.sub(pattern, stands_for, text)
+    return " ".join(text.split())
+
+
+def fingerprint(messages: Iterable[str]) -> str:
+    """Return one hash for all errors of a run; empty if there are none."""
+    blanked = sorted({blank(message) for message in messages} - {""})
+    return sha256("\n".join(blanked).encode("utf-8", "surrogatepass")).hexdigest()[:16] if blanked else ""

@@ -47,7 +47,7 @@ def table_to_json(criteria: Criteria, rows: Iterable[CriterionRow], *, phase: st
         "file": criteria.file,
         "phase": phase,
         "criteria": [{**as_dict(row), "tests": dict(row.tests)} for row in rows],
-        "left_out": [as_dict(each) for each in criteria.left_out],
+        "left_out": [{"line": each.line, "text": each.text} for each in criteria.left_out],
     }
 
 

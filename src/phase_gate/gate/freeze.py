@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Collection, Iterator, Mapping
 
-from phase_gate.codec import from_json, spell_out
+from phase_gate.codec import from_json, to_json
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, join_id
 from phase_gate.gate.measured import Change, Finding
 from phase_gate.hashing import sha256
@@ -22,23 +22,6 @@ if TYPE_CHECKING:
 
 #: The setting whose change is reported, but does not close the gate.
 PROFILE = "profile of hypothesis"
-
-
-class SupportFile(Value):
-    """A file that tests use: its content, and for Python the hashes of its statements."""
-
-    content: str
-    statements: tuple[str, ...] | None = None
-    #: Fixtures that its own fixtures request.
-    requests: tuple[str, ...] = ()
-
-
-class PieceFile(Value):
-    """One source file: the id of its content, and hashes by qualified names."""
-
-    content: str
-    #: Functions and classes.
-    names: Mapping[str, str] = field(default_factory=dict)
 
 
 class Meaning(Value):
@@ -55,16 +38,16 @@ class Meaning(Value):
     #: pytest's settings and our own rules, by name.
     settings: Mapping[str, str] = field(default_factory=dict)
     #: Pieces of tests in the sources, by file.
-    pieces: Mapping[str, PieceFile] = field(default_factory=dict)
+    pieces: Mapping[str, TestFile] = field(default_factory=dict)
 
 
 class Frozen(Value):
     """The tests and their meaning at the time of the freeze."""
 
     inventory: Inventory
-    support: Mapping[str, SupportFile]
+    support: Mapping[str, TestFile]
     settings: Mapping[str, str]
-    pieces: Mapping[str, PieceFile] = field(default_factory=dict)
+    pieces: Mapping[str, TestFile] = field(default_factory=dict)
     #: Older tests that RED removed or changed: reported until the cycle ends.
     weakened: tuple[Finding, ...] = ()
 
@@ -74,7 +57,7 @@ def freeze(inventory: Inventory, meaning: Meaning, weakened: tuple[Finding, ...]
         weakened=weakened,
         inventory=inventory,
         support={
-            path: SupportFile(
+            path: TestFile(
                 content=content,
                 statements=None if rows is None else _hashes(rows),
                 requests=tuple(sorted({name for row in rows or () for name in row.requests})),
@@ -105,7 +88,7 @@ def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list
             names = frozenset(name.partition("::")[0] for name in before.bodies)
             what = "code around the tests was changed after RED"
             asked = {*before.requests, *(name for file in frozen.support.values() for name in file.requests)}
-            findings += _code_changes(path, before.statements, now, what, proof, tests=names, requested=asked)
+            findings += _code_changes(path, before.statements or (), now, what, proof, tests=names, requested=asked)
     for path, file in frozen.support.items():
         found = meaning.support.get(path)
         if found is None:
@@ -176,7 +159,7 @@ def _code_changes(
 def _requested_below(path: str, frozen: Frozen) -> set[str]:
     """Return the fixtures that are requested below a file's folder, which is the scope of a conftest."""
     home = path.rpartition("/")[0]
-    files: list[tuple[str, TestFile | SupportFile]] = [*frozen.inventory.files.items(), *frozen.support.items()]
+    files: list[tuple[str, TestFile]] = [*frozen.inventory.files.items(), *frozen.support.items()]
     return {asked for name, file in files if not home or name.startswith(f"{home}/") for asked in file.requests}
 
 
@@ -253,21 +236,21 @@ _SHOWN = 60
 
 def frozen_to_json(frozen: Frozen, *, inventory: str) -> dict[str, Any]:
     """Return the freeze as a document; it contains the digest of the inventory."""
-    return {**spell_out(replace(frozen, inventory=_NO_TESTS)), "inventory": inventory}
+    return {**to_json(replace(frozen, inventory=_NO_TESTS)), "inventory": inventory}
 
 
 def frozen_from_json(document: Mapping[str, Any], inventory: Inventory) -> Frozen:
-    return replace(from_json(Frozen, {**document, "inventory": spell_out(_NO_TESTS)}), inventory=inventory)
+    return replace(from_json(Frozen, {**document, "inventory": to_json(_NO_TESTS)}), inventory=inventory)
 
 
 _NO_TESTS = Inventory({})
 
 
-def find_altered_pieces(frozen: Mapping[str, PieceFile], now: Mapping[str, PieceFile]) -> Iterator[Finding]:
+def find_altered_pieces(frozen: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> Iterator[Finding]:
     """Yield the changed pieces."""
     for path, file in frozen.items():
-        present = now.get(path, PieceFile(content="")).names
-        for name, before in file.names.items():
+        present = now.get(path, TestFile(content="")).bodies
+        for name, before in file.bodies.items():
             found = present.get(name, "")
             if found != before:
                 yield Finding(

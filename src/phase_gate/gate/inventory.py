@@ -19,18 +19,20 @@ if TYPE_CHECKING:
 
 
 class TestFile(Value):
-    """One file with tests: the id of its content, bodies by bare name, and the ids that were collected from it."""
+    """One file with tests or with code that they use: the id of its content, and the parts that matter."""
 
     #: pytest would collect a class of this name as a test.
     __test__ = False
 
     content: str
-    ids: tuple[str, ...]
+    #: The tests that were collected from it.
+    ids: tuple[str, ...] = ()
+    #: Hashes of tests by bare name; of pieces of a source by their qualified names.
     bodies: Mapping[str, str] = field(default_factory=dict)
     #: Collected only for its examples: its code is the code under test.
     is_source: bool = False
-    #: Hashes of the code around the tests: imports, constants, helpers, fixtures.
-    statements: tuple[str, ...] = ()
+    #: Hashes of the code around the tests: imports, constants, helpers, fixtures; None if it is not Python.
+    statements: tuple[str, ...] | None = None
     #: Fixtures that its tests and fixtures request.
     requests: tuple[str, ...] = ()
 

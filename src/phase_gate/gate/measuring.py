@@ -5,7 +5,6 @@ Pure. A name that is not among the metrics was not measured.
 
 from __future__ import annotations
 
-from phase_gate.gate.failures import REMEDIES, Failure
 from phase_gate.gate.freeze import find_altered, find_changed_settings
 from phase_gate.gate.inventory import bare_id, find_gone, find_renamed, split_id
 from phase_gate.gate.measured import (
@@ -19,7 +18,7 @@ from phase_gate.gate.measured import (
     cap_findings,
     name_tests,
 )
-from phase_gate.gate.outcomes import FAILING, Judgement, all_passed, odd_buckets
+from phase_gate.gate.outcomes import FAILING, REMEDIES, Failure, Judgement, all_passed, odd_buckets
 from phase_gate.gate.record import JudgedRun, RunRecord
 from phase_gate.gate.state import ProofRecord, State
 from phase_gate.gate.verdict import Evaluation

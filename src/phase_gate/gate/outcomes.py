@@ -1,4 +1,4 @@
-"""Classify each test's outcome: passing, failing, exempt, or neither.
+"""Classify each test's outcome: passing, failing, exempt, or neither; and why it failed.
 
 Pure. Every id has exactly one bucket; its class depends on the outcomes before this cycle.
 """
@@ -10,11 +10,6 @@ from collections.abc import Collection, Iterator, Mapping
 from phase_gate.gate.freeze import Frozen
 from phase_gate.gate.inventory import Inventory, bare_id, bare_name, split_id
 from phase_gate.values import Literal, Value, field
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from phase_gate.gate.failures import Failure
-
 
 #: The value of a session as evidence about the suite. The first kind that matches applies.
 Kind = Literal["void", "nested", "lost", "incomplete", "partial", "empty", "complete"]
@@ -41,6 +36,57 @@ Bucket = Literal[
     "not-run",
     "uncollectable",
 ]
+
+#: Why a test failed. The first two are reasons to write code; the others are not.
+Reason = Literal[
+    # A failed check, or an error in the project's code or with its results: in doubt, blame the code.
+    "assertion",
+    "structural",
+    "syntax-error",
+    "missing-fixture",
+    "foreign-module",
+    "stub",
+    "timeout",
+    "crash",
+    "teardown-only",
+    "test-error",
+    # pytest refuses to run it: an unknown argument, a fixture called directly, a missing plugin.
+    "broken-test",
+    # Reported as failed without an exception: a strict xpass, or a report made by a plugin.
+    "unexplained",
+]
+
+
+#: Remedies for a refused failure.
+REMEDIES: Mapping[Reason, str] = {
+    "syntax-error": "fix the syntax",
+    "missing-fixture": "write the fixture that it asks for",
+    "foreign-module": "install the module that it imports",
+    "stub": "write the check: a stub fails whatever the code does",
+    "timeout": "let it fail by a check, not by waiting",
+    "crash": "let it fail by a check: a crash proves nothing",
+    "teardown-only": "its call passed: let the test itself fail",
+    "test-error": "fix the test: the error comes from its own code",
+    "broken-test": "fix the test: pytest can't run it",
+    "unexplained": "let it fail by an exception: there was none",
+}
+
+
+class Failure(Value):
+    reason: Reason
+    detail: str = ""
+    file: str = ""
+    line: int | None = None
+    #: For a structural failure: the module that must be inside the root once the code is written.
+    missing: str = ""
+    #: An assertion in any file, in contrast to an error in the code.
+    by_check: bool = False
+    #: Functions of the sources that checked on the test's behalf, as `file::name`.
+    helpers: tuple[str, ...] = ()
+
+    @property
+    def is_accepted(self) -> bool:
+        return self.reason not in REMEDIES
 
 
 FAILING = frozenset({"failed", "error", "uncollectable"})
@@ -268,7 +314,7 @@ def _same_around(test_id: str, now: Inventory, then: Inventory) -> bool:
     path = split_id(test_id)[0]
     if path not in now.files or path not in then.files:
         return True
-    return {*then.files[path].statements} <= {*now.files[path].statements}
+    return {*(then.files[path].statements or ())} <= {*(now.files[path].statements or ())}
 
 
 def _is_known_failure(test_id: str, inventory: Inventory, past: References) -> bool:

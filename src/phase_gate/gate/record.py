@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from phase_gate.gate.failures import Failure
 from phase_gate.gate.freeze import Meaning
 from phase_gate.gate.inventory import Inventory, bare_name, join_id
 from phase_gate.gate.measured import Finding, Measured
 from phase_gate.gate.observations import Parts
-from phase_gate.gate.outcomes import Bucket, Green, Judgement, Kind, Outcomes, References
+from phase_gate.gate.outcomes import Bucket, Failure, Green, Judgement, Kind, Outcomes, References
 from phase_gate.gate.state import Case, Event, OpenRun
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import Value, field
@@ -76,17 +75,10 @@ class Document(Value):
 
 
 class Criterion(Value):
-    id: str
+    id: str = ""
     text: str = ""
     file: str = ""
     line: int | None = None
-
-
-class LeftOut(Value):
-    """A line of a Markdown file that looks like a criterion, but does not count as one."""
-
-    line: int
-    text: str
 
 
 class Criteria(Value):
@@ -96,7 +88,8 @@ class Criteria(Value):
     listed: tuple[Criterion, ...] = ()
     #: Their file, relative to the root.
     file: str = ""
-    left_out: tuple[LeftOut, ...] = ()
+    #: Lines of a Markdown file that look like a criterion, but do not count as one.
+    left_out: tuple[Criterion, ...] = ()
 
     @property
     def are_given(self) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 
-from phase_gate.gate.freeze import Frozen, SupportFile
+from phase_gate.gate.freeze import Frozen
 from phase_gate.gate.inventory import Inventory, TestFile, bare_id, bare_name, split_id
 from phase_gate.gate.outcomes import Past, References
 from phase_gate.gate.record import RunRecord
@@ -181,7 +181,7 @@ def _rename_frozen(frozen: Frozen, moves: Moves, record: RunRecord) -> Frozen:
     inventory = move_tests(frozen.inventory, moves)
     # A file that lost its tests, and is still used by others: its code stays frozen.
     support = {
-        path: SupportFile(content=file.content, statements=file.statements, requests=file.requests)
+        path: file
         for path, file in frozen.inventory.files.items()
         if path not in inventory.files and path in record.meaning.support
     }

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from phase_gate.codec import spell_out_each
-from phase_gate.gate.breaker import RunSeen, observe_run
+from phase_gate.gate.breaker import RunSeen, fingerprint, observe_run
 from phase_gate.gate.events import apply, streak_after
-from phase_gate.gate.failures import fingerprint
 from phase_gate.gate.freeze import freeze, frozen_to_json
 from phase_gate.gate.inventory import Inventory, bare_id, merge_inventories, split_id
 from phase_gate.gate.judging import conclude, evaluate

@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from phase_gate.gate.advice import breaker_command, waive_command
-from phase_gate.gate.breaker import Breaker
-from phase_gate.gate.failures import blank
+from phase_gate.gate.breaker import Breaker, blank
 from phase_gate.values import Value, field
 from phase_gate.workflow.names import of_task
 

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 
 from phase_gate.codec import from_json
-from phase_gate.gate.failures import Failure
 from phase_gate.gate.inventory import join_id
 from phase_gate.gate.measured import Finding
 from phase_gate.gate.observations import Seen, merge_seen
-from phase_gate.gate.outcomes import FAILING
+from phase_gate.gate.outcomes import FAILING, Failure
 from phase_gate.gate.record import Document
 from phase_gate.recording.request import is_extended
 from phase_gate.recording.run_settings import (

@@ -22,8 +22,8 @@ from _pytest import outcomes
 
 from phase_gate.bound import os
 from phase_gate.codec import spell_out
-from phase_gate.gate.failures import Failure, Reason
 from phase_gate.gate.inventory import bare_name
+from phase_gate.gate.outcomes import Failure, Reason
 from phase_gate.recording.ownership import is_projects_module
 from phase_gate.recording.tally import FAILURE
 from phase_gate.source.checks import (

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from phase_gate.gate.freeze import Frozen, Meaning, PieceFile
-from phase_gate.gate.inventory import Inventory, bare_name
+from phase_gate.gate.freeze import Frozen, Meaning
+from phase_gate.gate.inventory import Inventory, TestFile, bare_name
 from phase_gate.gate.record import Criteria, Document
 from phase_gate.project import Project
 from phase_gate.runs.session_inventory import read_source, text_id
@@ -112,7 +112,7 @@ def _is_imported(plugin: str, files: Iterable[str], root: Path) -> bool:
 
 def _find_pieces(
     project: Project, inventory: Inventory, tree: Tree, facts: Document, support: Collection[str]
-) -> dict[str, PieceFile]:
+) -> dict[str, TestFile]:
     """Return the pieces of tests in files that are not frozen as a whole."""
     parts = facts.parts
     wanted: dict[str, set[str]] = {}
@@ -125,7 +125,7 @@ def _find_pieces(
         return {}
     from phase_gate.source.pieces import is_under_test, lines_of
 
-    found: dict[str, PieceFile] = {}
+    found: dict[str, TestFile] = {}
     for file, content in project.take_contents(wanted, tree).items():
         code = _parse(project.root / file)
         if code is None:
@@ -138,25 +138,25 @@ def _find_pieces(
             and is_under_test(file, lines_of(code, name), tests=inventory.files, raised=raised)
         }
         found[file] = _read_pieces(code, content, wanted[file] - free)
-    return {file: pieces for file, pieces in found.items() if pieces.names}
+    return {file: pieces for file, pieces in found.items() if pieces.bodies}
 
 
-def _read_again(project: Project, frozen: Mapping[str, PieceFile], tree: Tree) -> dict[str, PieceFile]:
+def _read_again(project: Project, frozen: Mapping[str, TestFile], tree: Tree) -> dict[str, TestFile]:
     """Return the current content of frozen pieces; files with their frozen content are not parsed."""
     contents = project.take_contents(frozen, tree) if frozen else {}
     return {
         path: file
         if contents.get(path) == file.content
-        else _read_pieces(_parse(project.root / path), contents.get(path, ""), file.names)
+        else _read_pieces(_parse(project.root / path), contents.get(path, ""), file.bodies)
         for path, file in frozen.items()
     }
 
 
-def _read_pieces(code: ast.Module | None, content: str, names: Iterable[str]) -> PieceFile:
+def _read_pieces(code: ast.Module | None, content: str, names: Iterable[str]) -> TestFile:
     from phase_gate.source.pieces import hash_piece
 
     hashes = {} if code is None else {name: hash_piece(code, name) for name in sorted(names)}
-    return PieceFile(content=content, names={name: found for name, found in hashes.items() if found})
+    return TestFile(content=content, bodies={name: found for name, found in hashes.items() if found})
 
 
 def _parse(file: Path) -> ast.Module | None:
