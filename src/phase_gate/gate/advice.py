@@ -213,7 +213,7 @@ def _what_changes(phase: Phase, clause: Clause, metrics: Metrics, findings: tupl
 
 
 def _in_words(name: str, phase: Phase, metrics: Metrics, clause: Clause) -> str:
-    """Return what a clause misses of one of its metrics; empty if the clause itself says it best."""
+    """Return what a clause misses of one of its metrics; empty if its text and values are clearer."""
     if name in _ABSENT and not clause.values[name]:
         return _ABSENT[name]
     if name in ("tests_failing", "tests_passing"):
