@@ -146,9 +146,9 @@ class Project(Value):
         return [*(name for name in (DEFAULT_TASK,) if name in here or name in elsewhere), *others]
 
     @property
-    def own_folders(self) -> tuple[Path, ...]:
+    def own_folders(self) -> tuple[str, ...]:
         """Return the folders that may not be links."""
-        return tuple(own_folders(self.anchor, self.state_folder, self.folder))
+        return own_folders(self.anchor, self.state_folder, self.folder)
 
     def workflow(
         self,

@@ -220,10 +220,10 @@ def make_folder(files: FileSystem, folder: Path) -> None:
     """Make a folder and its parents, and sync them, so that they survive a power failure."""
     with refusing(folder):
         missing: list[Path] = []
-        for level in (folder, *folder.parents):
-            if stat.S_ISDIR(_mode(files, level, follow=True)):
-                break
+        level = folder
+        while not stat.S_ISDIR(_mode(files, level, follow=True)):
             missing.append(level)
+            level = level.parent
         for level in reversed(missing):
             try:
                 files.make_folder(level)

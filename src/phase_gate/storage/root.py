@@ -263,18 +263,21 @@ def _name_of(owner: int | None) -> str:
 _NAMES = ("cache", "objects", "runs", "tasks", "verify")
 
 
-def own_folders(anchor: Path, state_folder: Path, folder: Path) -> Iterator[Path]:
-    """Yield each of our folders on the path to a task's files.
+def own_folders(anchor: Path, state_folder: Path, folder: Path) -> tuple[str, ...]:
+    """Return each of our folders on the path to a task's files.
 
     :param anchor: the last folder that is not ours: the root, or the state folder that the user named.
     """
-    levels = [each for each in (folder, *folder.parents) if each != anchor and each.is_relative_to(anchor)]
-    yield from reversed(levels)
-    for place in dict.fromkeys((state_folder, folder)):
-        yield from (place / name for name in _NAMES)
+    above, place = os.path.join(anchor, ""), str(folder)
+    levels = []
+    while place.startswith(above):
+        levels.append(place)
+        place = os.path.dirname(place)
+    inside = [os.path.join(each, name) for each in dict.fromkeys((state_folder, folder)) for name in _NAMES]
+    return (*reversed(levels), *inside)
 
 
-def refuse_links(folders: Iterable[Path]) -> None:
+def refuse_links(folders: Iterable[Path | str]) -> None:
     """Raise StorageError if one of the folders is a link."""
     for folder in folders:
         if os.path.islink(folder):

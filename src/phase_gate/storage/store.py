@@ -91,7 +91,7 @@ class TaskStore(TaskReader):
         key: bytes | None = None,
         guard: RollbackGuard | None = None,
         files: FileSystem = REAL,
-        own_folders: tuple[Path, ...] = (),
+        own_folders: tuple[str, ...] = (),
         state_folder: Path | None = None,
         keep_objects: float = DEFAULT_KEEP_OBJECTS,
         run_limit: float = DEFAULT_RUN_LIMIT * 3600,

@@ -10,6 +10,7 @@ modes do not count: pytest does not execute files, and checkouts on other system
 
 from __future__ import annotations
 
+import functools
 import os
 import posixpath
 import re
@@ -200,8 +201,13 @@ def _report_matcher(reports: Iterable[str], is_source: Callable[[str], bool]) ->
     return lambda path: (path in names or path.startswith(folders)) and not is_source(path)
 
 
-def compile_globs(globs: Sequence[str]) -> Callable[[str], bool]:
+def compile_globs(globs: Iterable[str]) -> Callable[[str], bool]:
     """Return a matcher. As in a .gitignore, a pattern without a slash matches in any folder."""
+    return _compile_globs(tuple(globs))
+
+
+@functools.cache
+def _compile_globs(globs: tuple[str, ...]) -> Callable[[str], bool]:
     if not globs:
         return lambda path: False
     matches = re.compile("|".join(f"(?:{_glob_to_regex(glob)})" for glob in globs), re.S).fullmatch
@@ -219,6 +225,6 @@ def _glob_to_regex(glob: str) -> str:
 def list_matcher(files: Iterable[str]) -> Callable[[str], bool]:
     """Return a matcher for the files that a task lists: paths, folders, or globs from the root."""
     plain = {each.rstrip("/") for each in files if not set(each) & set("*?")}
-    globs = compile_globs([f"/{each.removeprefix('/')}" for each in files if set(each) & set("*?")])
+    globs = compile_globs(f"/{each.removeprefix('/')}" for each in files if set(each) & set("*?"))
     folders = tuple(f"{each}/" for each in plain)
     return lambda path: path in plain or path.startswith(folders) or globs(path)
