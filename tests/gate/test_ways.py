@@ -97,7 +97,7 @@ NARROW = Finding(slug="complete-run", tier="hard", detail="1 known test did not 
                 VANISHED,
                 {"red_seen": False},
                 "pytest --phase=red",
-                'make these tests fail first; or waive it: phase-gate waive red-was-seen --reason "..." --by NAME',
+                'make these tests fail first (or waive it: phase-gate waive red-was-seen --reason "..." --by NAME)',
             ),
             "a-run-that-does-not-count-is-never-waived": (
                 "tdd",

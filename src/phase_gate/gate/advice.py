@@ -365,5 +365,9 @@ def suggest_steps(guard: str, remedy: str, workflow: Workflow, phase: Phase, tas
         ways.append(f"or go back: {back}")
     # The reviewers of a pipeline agree on its documents: no message offers to skip them.
     if has_findings and guard != _NEVER_WAIVED and (workflow.pipeline is None or phase.tests != "none"):
-        ways.append(f"or waive it: {waive_command(guard, task)}")
+        waive = f"or waive it: {waive_command(guard, task)}"
+        if guard == _HAS_TO_GO_BACK:
+            # A command follows, and it belongs to the remedy.
+            return f"{remedy} ({waive})"
+        ways.append(waive)
     return "; ".join(ways)
