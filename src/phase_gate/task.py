@@ -137,7 +137,7 @@ class Task:
     @functools.cached_property
     def changed_files(self) -> tuple[str, ...]:
         """The files that are not what the last run left; none where that is not known."""
-        left = self.state.trees.last
+        left = self.state.last_tree
         if left is None or left == self.tree.digest:
             return ()
         return changed_since_last_run(self.store.folder, left, {**self.tree.files, **self.tree.beside})

@@ -201,7 +201,7 @@ class Desk:
         run = "feedfacefeedface"
         with self.store().transaction() as change:
             state = change.state
-            data = {"run": run, "phase": state.phase, "tree": state.trees.last, "rules": state.rules}
+            data = {"run": run, "phase": state.phase, "tree": state.last_tree, "rules": state.rules}
             change.record(
                 Event(kind="run-started", data={**data, "arguments": [], "python": "3.13.0", "pytest": "9.0.0"})
             )

@@ -75,7 +75,7 @@ def test_it_finds_what_opening_does_not_look_at(begin: Begin) -> None:
 @pytest.mark.parametrize("damage", ["gone", "another"])
 def test_the_evidence_that_the_state_names_is_verified_too(begin: Begin, damage: str) -> None:
     desk = begin("green")
-    path = desk.folder / "objects" / f"{desk.store().read().state.snapshots.known}.z"
+    path = desk.folder / "objects" / f"{desk.store().read().state.known_tests}.z"
     if damage == "gone":
         path.unlink()
     else:

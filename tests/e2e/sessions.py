@@ -132,7 +132,7 @@ def last_run(project: Project, task: str = "default") -> dict[str, Any]:
 def buckets_of(project: Project) -> dict[str, str]:
     """Return every test of the last complete run with its bucket."""
     store = store_of(project)
-    latest = store.read().state.snapshots.latest
+    latest = store.read().state.latest_snapshot
     assert latest is not None, "there is a complete run"
     files = store.objects.load(latest.inventory)["files"]
     ids = [f"{path}::{name}" if name else path for path, file in files.items() for name in file["ids"]]
@@ -145,7 +145,7 @@ def buckets_of(project: Project) -> dict[str, str]:
 def targets_of(project: Project) -> list[str]:
     """Return what the cycle is about."""
     store = store_of(project)
-    stored = store.read().state.aim.targets
+    stored = store.read().state.targets
     assert stored is not None
     found: list[str] = store.objects.load(stored)
     return found

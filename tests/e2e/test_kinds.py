@@ -32,7 +32,7 @@ def expect(project: Project, kind: str, why: str = "", *, streak: int, iteration
     """Compare the last run and the state that it left."""
     run, state = last_run(project), state_of(project)
     assert (run["kind"], run["why"]) == (kind, why)
-    assert (state.streak.count, state.iteration) == (streak, iteration)
+    assert (state.streak, state.iteration) == (streak, iteration)
     assert run["iteration"] == (iteration if kind == "complete" else None)
     assert not state.open_runs
     if runs is not None:
@@ -106,7 +106,7 @@ def test_a_run_inside_a_run_of_the_same_task_is_nested(suite: Project) -> None:
     assert (outer["kind"], outer["iteration"], ran.code) == ("complete", 2, 10)
     assert (inner["kind"], inner["why"]) == ("nested", "it ran inside another run of this task")
     assert (inner["iteration"], inner["counts"]) == (None, {"failed": 1})
-    assert state_of(suite).streak.count == 1, "an edit before the outer run, and the nested failure did no harm"
+    assert state_of(suite).streak == 1, "an edit before the outer run, and the nested failure did no harm"
 
 
 def test_the_variable_of_a_run_that_is_over_makes_nothing_nested(suite: Project) -> None:
@@ -150,7 +150,7 @@ def test_a_partial_run_enters_the_next_phase_and_spends_no_signal(project: Proje
     (project.root / ".phase-gate" / "exit-signal.yaml").write_text("exit_signal: true\n")
     assert project.run("--phase=green", "-k", "add").code == 10
     state = state_of(project)
-    assert (state.phase, state.iteration, state.streak.count, state.signals_premature) == ("GREEN", 0, 0, 0)
+    assert (state.phase, state.iteration, state.streak, state.signals_premature) == ("GREEN", 0, 0, 0)
     assert (project.root / ".phase-gate" / "exit-signal.yaml").exists()
 
 
@@ -268,7 +268,7 @@ def test_two_outcomes_on_one_tree_are_shown_and_close_nothing(project: Project) 
 def test_a_rewind_takes_effect_when_its_first_complete_run_ends(project: Project) -> None:
     project.green()
     assert project.run("--phase=red", "-k", "add").code == 10
-    assert (state_of(project).phase, state_of(project).streak.count) == ("GREEN", 2), "a partial run rewinds nothing"
+    assert (state_of(project).phase, state_of(project).streak) == ("GREEN", 2), "a partial run rewinds nothing"
     project.write(test_calc=FAILING_TESTS.replace("== 3", "== 4"))
     ran = project.run("--phase=red")
     assert ran.code == 0, "the altered test is what RED is about now, and it fails"

@@ -136,7 +136,7 @@ def test_a_project_behind_a_link(project: Project, outside: Path) -> None:
     (outside / "way").symlink_to(project.root.parent)
     project.environment.chdir(outside / "way" / project.root.name)
     honest(project)
-    assert state_of(project).streak.count == 2
+    assert state_of(project).streak == 2
 
 
 @pytest.mark.parametrize(

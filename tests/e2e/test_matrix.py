@@ -290,7 +290,7 @@ def test_a_crashed_worker_is_replaced_and_its_test_fails(project: Project) -> No
     assert {test_id: bucket for test_id, bucket in found.items() if bucket != "passed"} == {
         "test_crash.py::test_crashes": "error"
     }
-    assert state_of(project).streak.count == 0
+    assert state_of(project).streak == 0
 
 
 GROUPED = """\

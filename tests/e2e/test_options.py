@@ -101,7 +101,7 @@ def test_the_signal_file_waits_for_the_last_confirming_run(passing: Project) -> 
     ran = passing.run_process("--phase=green", "--phase-confirm", "-v")
     assert (ran.code, (passing.state / "exit-signal.yaml").exists()) == (0, False)
     state = state_of(passing)
-    assert (state.exited, state.iteration, state.streak.count, state.signals_premature) == (True, 3, 3, 0)
+    assert (state.exited, state.iteration, state.streak, state.signals_premature) == (True, 3, 3, 0)
     assert state.evaluation is not None
     assert state.evaluation.gate_2.reason == "three times green"
 
@@ -140,7 +140,7 @@ def test_confirm_stops(project: Project, passes: int, runs: int, code: int, stre
     assert ran.out.count("test session starts") == runs, "each in a fresh process, all outputs shown whole"
     assert ran.out.count("held for the last run") == (runs > 1)
     state = state_of(project)
-    assert (state.streak.count, state.exited) == (streak, code == 0)
+    assert (state.streak, state.exited) == (streak, code == 0)
     assert state.signals_premature == (1 if runs == 1 else 0), "a signal is spent by the run that it goes with"
 
 
@@ -152,7 +152,7 @@ def test_confirm_repeats_no_partial_run_and_no_odd_one(passing: Project) -> None
     passing.run_process("--phase=green", "--phase-confirm", "--exit-signal=done")
     state = state_of(passing)
     assert (len(history_of(passing)), last_run(passing)["green"]) == (3, "odd")
-    assert (state.streak.count, state.signals_premature, state.exited) == (1, 1, False)
+    assert (state.streak, state.signals_premature, state.exited) == (1, 1, False)
 
 
 # --- --phase=auto, --phase-workflow
@@ -256,7 +256,7 @@ def test_a_report_that_cannot_be_written_is_11_and_the_verdict_is_shown(passing:
     assert "the report gate.json could not be written" in ran.text
     assert ran.has("verdict not done: needs one more green run"), "the run itself is recorded and judged"
     assert "nothing recorded" not in ran.out
-    assert (last_run(passing)["kind"], state_of(passing).streak.count) == ("complete", 1)
+    assert (last_run(passing)["kind"], state_of(passing).streak) == ("complete", 1)
 
 
 # --- tasks and folders
@@ -300,7 +300,7 @@ def test_root_and_ids_do_not_depend_on_where_pytest_is_started(project: Project)
         ran = project.run("--phase=green", *arguments)
         assert ran.has(f"root {project.root}")
         assert buckets_of(project) == expected, (folder, arguments)
-        assert (last_run(project)["kind"], state_of(project).streak.count) == ("complete", number), (folder, arguments)
+        assert (last_run(project)["kind"], state_of(project).streak) == ("complete", number), (folder, arguments)
     project.environment.chdir(project.root / "tests" / "deep")
     project.run("--phase=green")
     assert (last_run(project)["kind"], last_run(project)["why"]) == ("partial", "2 known tests did not run")
@@ -312,7 +312,7 @@ def test_ids_are_the_same_with_workers_and_another_rootdir(project: Project) -> 
     expected = buckets_of(project)
     project.run_process("--phase=green", "--rootdir=tests", "-n", "2", plugins=("xdist",))
     assert buckets_of(project) == expected
-    assert state_of(project).streak.count == 2
+    assert state_of(project).streak == 2
 
 
 # --- what is shown

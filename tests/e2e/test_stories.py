@@ -31,7 +31,7 @@ def waive(project: Project, guard: str) -> None:
 
 def standing(project: Project) -> tuple[int, str | None, int]:
     state = state_of(project)
-    return state.cycle, state.phase, state.streak.count
+    return state.cycle, state.phase, state.streak
 
 
 # --- back to RED, on purpose and by mistake

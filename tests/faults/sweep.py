@@ -75,7 +75,7 @@ def _without_gate_2(seen: str) -> str:
         document.pop(name, None)
     document.get("memory", {}).pop("exit", None)
     if verdict := document.get("evaluation"):
-        document["evaluation"] = {name: verdict[name] for name in ("subject", "gate_1")}
+        document["evaluation"] = {name: verdict[name] for name in ("phase", "iteration", "run", "gate_1")}
     return json.dumps(document, sort_keys=True)
 
 
@@ -212,7 +212,7 @@ def assert_streak_has_evidence(store: TaskStore) -> None:
                 runs += 1
             elif data["green"] == "not-green" or data["kind"] == "empty":
                 runs = 0
-    assert store.read().state.streak.count <= runs
+    assert store.read().state.streak <= runs
 
 
 def assert_life_goes_on(project: Project, *, is_damaged: bool = False) -> None:

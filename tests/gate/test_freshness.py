@@ -8,8 +8,7 @@ import pytest
 
 from phase_gate.gate import freshness
 from phase_gate.gate.freshness import CurrentStatus
-from phase_gate.gate.measured import Waiver
-from phase_gate.gate.state import NEW_STATE, OpenRun, Overrides, RunSummary, State, Trees
+from phase_gate.gate.state import NEW_STATE, OpenRun, RunSummary, State
 from phase_gate.gate.verdict import Evaluation, Fact
 from phase_gate.values import replace
 from phase_gate.workflow.names import DONE
@@ -19,14 +18,12 @@ from tests.tables import named
 TREE = "tree-1"
 
 
-EXITED = replace(NEW_STATE, phase="GREEN", iteration=2, exited=True, trees=Trees(last=TREE), evaluation=verdict())
+EXITED = replace(NEW_STATE, phase="GREEN", iteration=2, exited=True, last_tree=TREE, evaluation=verdict())
 GOING_ON = OpenRun(id="0123456789ab", phase="GREEN", at="now", tree=TREE)
 LATER = "2026-01-01T00:00:01.000Z"
 CLOSED = replace(EXITED, exited=False, evaluation=verdict(can_exit=False, gate_1=False, status="closed"))
 WITHOUT_RUN = verdict(phase="DOCUMENT", run=None, metrics={"code_as_tested": True})
-DOCUMENT = replace(
-    NEW_STATE, phase="DOCUMENT", trees=Trees(last="partial-run-left", green=TREE), evaluation=WITHOUT_RUN
-)
+DOCUMENT = replace(NEW_STATE, phase="DOCUMENT", last_tree="partial-run-left", green_tree=TREE, evaluation=WITHOUT_RUN)
 
 
 AUTO = "pytest --phase=auto"
@@ -34,7 +31,6 @@ STALE = replace(EXITED, evaluation_is_stale=True)
 CAME_AFTER = "a run came after the last verdict: only a complete run makes a new one"
 CHANGED = "files have changed since the last run"
 DECLARED = Fact(name="refactoring_complete", value=True, reason="r", by="Ada", at=LATER)
-WAIVED = Overrides(waivers=(Waiver(guard="tests-kept", findings=("f",), reason="r", by="Ada", at=LATER),))
 PARTIAL = RunSummary(id="r2", kind="partial", phase="GREEN", at="now")
 
 
@@ -75,7 +71,7 @@ def judged(**said: Any) -> State:
                 CAME_AFTER.replace(":", " (empty):"),
                 f"{AUTO}  # let a test run: write one, restore its file, or stop skipping it",
             ),
-            "the-tree-is-another": (replace(EXITED, trees=Trees(last="tree-2")), CHANGED, AUTO),
+            "the-tree-is-another": (replace(EXITED, last_tree="tree-2"), CHANGED, AUTO),
             "a-run-is-going-on": (replace(EXITED, open_runs=(GOING_ON,)), "a run is in progress", "wait for it to end"),
             "gate-2-is-missing": (
                 judged(reason="Gate 2 waits", status="waiting", next_command="signal"),
@@ -94,7 +90,7 @@ def judged(**said: Any) -> State:
             ),
             "it-was-rewound": (replace(STALE, exited=False, iteration=0), "no complete run in GREEN yet", AUTO),
             "code-that-nobody-tested-under-a-verdict-without-a-run": (
-                replace(DOCUMENT, trees=Trees(last=TREE, green="tree-2")),
+                replace(DOCUMENT, last_tree=TREE, green_tree="tree-2"),
                 CHANGED,
                 AUTO,
             ),
@@ -150,7 +146,7 @@ def test_gate_1_only_leaves_gate_2_out(evaluation: Evaluation, with_both: bool, 
 def test_gate_1_only_leaves_nothing_else_out() -> None:
     for state in (
         STALE,
-        replace(EXITED, trees=Trees(last="tree-2")),
+        replace(EXITED, last_tree="tree-2"),
         replace(EXITED, open_runs=(GOING_ON,)),
         NEW_STATE,
     ):

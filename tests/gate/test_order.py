@@ -10,7 +10,7 @@ from phase_gate.config.rule_files import load_shipped_workflow
 from phase_gate.errors import PhaseOrderError, UsageError
 from phase_gate.gate.events import apply
 from phase_gate.gate.order import Entry, How, decide_entry, entry_events
-from phase_gate.gate.state import NEW_STATE, Aim, Event, Overrides, Snapshot, Snapshots, State, Streak
+from phase_gate.gate.state import NEW_STATE, Event, Snapshot, State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow
@@ -170,27 +170,27 @@ def test_a_new_cycle_takes_its_baseline_from_the_last_complete_run() -> None:
     state = at(
         "GREEN",
         exited=True,
-        snapshots=Snapshots(latest=latest),
-        aim=Aim(recovered=("a::b",)),
+        latest_snapshot=latest,
+        recovered=("a::b",),
         signals_premature=3,
-        streak=Streak(count=2),
+        streak=2,
     )
     began, entered = events_of(state, "new-cycle", allow=True)
     after = apply(apply(state, began), entered)
     assert (after.cycle, after.phase, after.visited) == (2, "RED", ("RED",))
-    assert after.snapshots.baseline == latest
-    assert (after.snapshots.first, after.aim, after.signals_premature) == (None, Aim(), 0)
-    assert (after.streak, after.iteration, after.exited) == (Streak(), 0, False)
-    assert after.overrides == Overrides(allow_non_interactive=True)
+    assert after.baseline == latest
+    assert (after.first_snapshot, after.recovered, after.signals_premature) == (None, (), 0)
+    assert (after.streak, after.iteration, after.exited) == (0, 0, False)
+    assert (after.waivers, after.overrides, after.allow_non_interactive) == ((), (), True)
 
 
 def test_entering_a_phase_is_a_clean_sheet() -> None:
-    state = at("RED", exited=True, iteration=3, streak=Streak(count=2, tree="t"), evaluation=verdict("RED"))
+    state = at("RED", exited=True, iteration=3, streak=2, streak_tree="t", evaluation=verdict("RED"))
     state = apply(
         state, Event(kind="fact-declared", data={"name": "n", "value": True, "reason": "r", "by": "b"}, at="now")
     )
     (entered,) = events_of(state, "next", "GREEN")
     after = apply(state, entered)
-    assert (after.phase, after.iteration, after.exited, after.streak) == ("GREEN", 0, False, Streak())
+    assert (after.phase, after.iteration, after.exited, after.streak) == ("GREEN", 0, False, 0)
     assert (after.facts, after.measurement, after.evaluation_is_stale) == ((), None, True)
     assert after.visited == ("RED", "GREEN")

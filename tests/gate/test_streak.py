@@ -8,7 +8,7 @@ import pytest
 
 from phase_gate.gate.events import apply
 from phase_gate.gate.outcomes import Green, Kind
-from phase_gate.gate.state import NEW_STATE, Event, State, Streak, Trees, state_to_json
+from phase_gate.gate.state import NEW_STATE, Event, State, state_to_json
 from phase_gate.values import Value
 
 #: Trees: what the files were.
@@ -107,41 +107,41 @@ def play(*runs: Run, state: State | None = None) -> State:
     ],
 )
 def test_streak(runs: list[Run], streak: int) -> None:
-    assert play(*runs).streak.count == streak
+    assert play(*runs).streak == streak
 
 
 def test_entering_a_phase_takes_the_streak_back_to_0() -> None:
     state = play(GREEN, GREEN)
-    assert state.streak.count == 2
+    assert state.streak == 2
     state = entered("REFACTOR", state)
-    assert (state.streak.count, state.streak.tree) == (0, None)
-    assert play(GREEN, state=state).streak.count == 1, "the tree is the same, but no run of the phase before counts"
+    assert (state.streak, state.streak_tree) == (0, None)
+    assert play(GREEN, state=state).streak == 1, "the tree is the same, but no run of the phase before counts"
 
 
 def test_a_lost_run_is_0_and_nobody_knows_what_it_left() -> None:
     state = apply(begin(play(GREEN, GREEN), "lost"), Event(kind="run-lost", data={"run": "lost"}, at="later"))
-    assert (state.streak.count, state.streak.tree, state.trees.last) == (0, None, None)
+    assert (state.streak, state.streak_tree, state.last_tree) == (0, None, None)
     assert state.last_run is not None
     assert (state.last_run.kind, state.last_run.why) == ("lost", "it began and never ended")
     assert not state.open_runs
-    assert play(GREEN, state=state).streak.count == 1
+    assert play(GREEN, state=state).streak == 1
 
 
 def test_overlapping_green_runs_do_not_extend_the_streak() -> None:
     state = begin(begin(play(GREEN), "a"), "b")
     assert [run.overlaps for run in state.open_runs] == [True, True]
     state = end(state, "a")
-    assert state.streak.count == 1
+    assert state.streak == 1
     state = end(state, "b")
-    assert (state.streak.count, state.iteration) == (1, 3), "both are complete and count as iterations"
-    assert play(GREEN, state=state).streak.count == 2, "the chain held through both"
+    assert (state.streak, state.iteration) == (1, 3), "both are complete and count as iterations"
+    assert play(GREEN, state=state).streak == 2, "the chain held through both"
 
 
 def test_the_tree_of_the_last_green_run_is_kept_for_the_documents() -> None:
-    assert play(Run(after=REWRITTEN)).trees.green == REWRITTEN
-    assert play(GREEN, RED).trees.green is None
-    assert play(GREEN, ODD).trees.green == T
-    assert play(GREEN, partial("not-green")).trees.green == T, "only a complete run speaks of the whole suite"
+    assert play(Run(after=REWRITTEN)).green_tree == REWRITTEN
+    assert play(GREEN, RED).green_tree is None
+    assert play(GREEN, ODD).green_tree == T
+    assert play(GREEN, partial("not-green")).green_tree == T, "only a complete run speaks of the whole suite"
 
 
 # --- what else a run's end does, by kind
@@ -181,4 +181,4 @@ def test_what_happened_meanwhile_is_not_taken_back() -> None:
 
 def test_a_repair_doubts_the_streak() -> None:
     state = apply(play(GREEN, GREEN), Event(kind="repaired", data={}))
-    assert (state.streak, state.trees, state.measurement) == (Streak(), Trees(), None)
+    assert (state.streak, state.streak_tree, state.last_tree, state.measurement) == (0, None, None, None)

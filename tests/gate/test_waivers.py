@@ -12,7 +12,7 @@ from phase_gate.gate.judging import evaluate, evaluate_gate_1
 from phase_gate.gate.measured import Finding, Measured, Waiver, name_tests, waiver_to_json
 from phase_gate.gate.outcomes import Bucket, Judgement, References, judge_outcomes
 from phase_gate.gate.run_end import excuse_skips
-from phase_gate.gate.state import NEW_STATE, Case, Overrides
+from phase_gate.gate.state import NEW_STATE, Case
 from phase_gate.gate.verdict import GuardResult, evaluation_to_json
 from phase_gate.values import replace
 from tests.gate import verdicts
@@ -80,7 +80,7 @@ def test_a_guard_is_waived(present: list[Finding], waivers: list[Waiver], expect
 @pytest.mark.parametrize(("at", "is_listed"), [(NOW, True), (LATER, False)], ids=["in-force", "expired"])
 def test_a_verdict_lists_what_is_in_force(at: str, is_listed: bool) -> None:
     given = waive(ONE, expires=LATER)
-    state = replace(NEW_STATE, overrides=Overrides(waivers=(given,)))
+    state = replace(NEW_STATE, waivers=(given,))
     measured = Measured(metrics={**METRICS, "tests_altered": 1}, findings=(ONE,))
     verdict = evaluate(Case(state=state, workflow=TDD, phase=GREEN, at=at), measured, iteration=1, run="r")
     document = evaluation_to_json(verdict)

@@ -6,8 +6,7 @@ from typing import Any
 
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.signals import Reading
-from phase_gate.gate.verdict import Evaluation, Gate1Result, GuardResult, Subject
-from phase_gate.values import fields
+from phase_gate.gate.verdict import Evaluation, Gate1Result, GuardResult
 from phase_gate.workflow.metrics import MetricValue
 
 AT = "2026-01-01T00:00:00.000Z"
@@ -33,7 +32,6 @@ GREEN: dict[str, MetricValue] = {
 def verdict(*, can_exit: bool = True, gate_1: bool = True, **more: Any) -> Evaluation:
     """Return a verdict on GREEN; what else is given goes into its subject, its measurement or itself."""
     about = {"task": "default", "cycle": 1, "phase": "GREEN", "iteration": 2, "run": "r1", "timestamp": AT}
-    subject = Subject(**{**about, **{name: more.pop(name) for name in fields(Subject) if name in more}})
     measured = Measured(**{name: more.pop(name) for name in ("metrics", "findings") if name in more})
     gate = Gate1Result(
         is_open=gate_1,
@@ -47,7 +45,8 @@ def verdict(*, can_exit: bool = True, gate_1: bool = True, **more: Any) -> Evalu
         "reason": "both gates are open: GREEN has exited",
         "next_command": "pytest --phase=refactor",
         "forced_exit": can_exit and not gate_1,
+        **about,
         **more,
     }
     reading = Reading(answer="done" if can_exit else "absent")
-    return Evaluation(**said, subject=subject, gate_1=gate, gate_2=reading, measured=measured)
+    return Evaluation(**said, gate_1=gate, gate_2=reading, measured=measured)

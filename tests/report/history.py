@@ -122,7 +122,7 @@ class History:
 
     def prove(self, proof: Proof) -> None:
         record = ProofRecord(
-            tree=self.state.trees.last or "",
+            tree=self.state.last_tree or "",
             freeze=self.state.freeze.current,
             object=self._keep("proof", spell_out(proof)),
             iteration=self.state.iteration,
@@ -157,7 +157,7 @@ class History:
             builder.see(event)
         standing = assess(
             self.state,
-            tree=self.state.trees.last or "",
+            tree=self.state.last_tree or "",
             at=self.at,
             lost=lost,
             begin="pytest --phase=red",
@@ -213,15 +213,15 @@ class History:
         if state.freeze.current is not None:
             document = self.objects[state.freeze.current]
             frozen = frozen_from_json(document, self._inventories[document["inventory"]])
-        known = None if state.snapshots.known is None else self._inventories[state.snapshots.known]
+        known = None if state.known_tests is None else self._inventories[state.known_tests]
         return References(
-            baseline=past(state.snapshots.baseline),
-            first=past(state.snapshots.first),
-            latest=past(state.snapshots.latest),
+            baseline=past(state.baseline),
+            first=past(state.first_snapshot),
+            latest=past(state.latest_snapshot),
             known=known,
             known_ids=frozenset() if known is None else frozenset(known.ids()),
-            targets=None if in_first_phase or state.aim.targets is None else frozenset(self.objects[state.aim.targets]),
-            recovered=frozenset(state.aim.recovered),
+            targets=None if in_first_phase or state.targets is None else frozenset(self.objects[state.targets]),
+            recovered=frozenset(state.recovered),
             frozen=frozen,
             red={} if state.freeze.red_bodies is None else self.objects[state.freeze.red_bodies]["bodies"],
         )

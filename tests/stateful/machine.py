@@ -279,7 +279,7 @@ def assert_consistent(store: TaskStore) -> None:
             highest[here] = data["iteration"]
         elif event.kind == "evaluated":
             verdict = verdict_of(event)
-            highest[here] = max(highest.get(here, 0), verdict.subject.iteration or 0)
+            highest[here] = max(highest.get(here, 0), verdict.iteration or 0)
             if verdict.can_exit and not verdict.forced_exit:
                 assert verdict.gate_1.is_open, "no exit without Gate 1"
                 assert verdict.gate_2.is_done, "no exit without Gate 2"
@@ -287,7 +287,7 @@ def assert_consistent(store: TaskStore) -> None:
         elif event.kind == "phase-exited" and not data.get("forced"):
             assert before.evaluation is not None
             assert before.evaluation.can_exit, "no exit without a verdict that allows it"
-            assert before.evaluation.subject.iteration == data["iteration"], "the verdict is that of this iteration"
+            assert before.evaluation.iteration == data["iteration"], "the verdict is that of this iteration"
     if store.state_file.exists():
         stored = json.loads(store.state_file.read_bytes())
         assert stored["serial"] < len(list(store.lines())) or stored.items() >= show_state(state).items()

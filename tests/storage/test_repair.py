@@ -51,7 +51,7 @@ def rewrite(store: TaskStore, change: Callable[[list[bytes]], list[bytes]]) -> N
 @pytest.mark.parametrize(("kept", "damage"), DAMAGES.values(), ids=DAMAGES)
 def test_it_goes_on_from_the_last_good_transaction(store: TaskStore, kept: int, damage: Damage) -> None:
     good = lines_of(store)[:kept]
-    assert store.read().state.streak.count == 1
+    assert store.read().state.streak == 1
     damage(store)
     damaged = contents(store.folder)
     done = repair(store)
@@ -64,12 +64,12 @@ def test_it_goes_on_from_the_last_good_transaction(store: TaskStore, kept: int, 
     assert last.event.kind == "repaired"
     assert last.event.data == {"kept_lines": kept, "dropped_bytes": dropped, "copy": "ledger.damaged-1"}
     state = store.read().state
-    assert (state.streak.count, state.measurement, state.exited) == (0, None, False), "it starts anew"
+    assert (state.streak, state.measurement, state.exited) == (0, None, False), "it starts anew"
     assert facts(declare(store, "new"))[-1] == "new"
 
 
 def test_a_transaction_without_its_evidence_is_not_a_good_one(store: TaskStore) -> None:
-    (store.folder / "objects" / f"{store.read().state.snapshots.known}.z").unlink()
+    (store.folder / "objects" / f"{store.read().state.known_tests}.z").unlink()
     again = open_store(store.folder)
     done = repair(again)
     assert done.kept_lines == 4, "the run's end named it"
@@ -118,7 +118,7 @@ def test_a_keyed_ledger_is_repaired_by_its_owner_only(tmp_path: Path, key: bytes
 
 
 def test_a_damaged_object_is_put_aside_so_that_it_can_be_stored_again(store: TaskStore) -> None:
-    path = store.folder / "objects" / f"{store.read().state.snapshots.known}.z"
+    path = store.folder / "objects" / f"{store.read().state.known_tests}.z"
     path.write_bytes(b"damage")
     again = open_store(store.folder)
     repair(again)

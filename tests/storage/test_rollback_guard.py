@@ -153,7 +153,7 @@ class Rolled:
         store = pass_once(begin(self.store()), "first")
         shutil.copytree(self.folder, root / "copy")
         pass_once(store, "second")
-        assert store.read().state.streak.count == 2
+        assert store.read().state.streak == 2
         shutil.rmtree(self.folder)
         (root / "copy").rename(self.folder)
 
@@ -181,7 +181,7 @@ def test_a_person_at_a_terminal_accepts_and_the_streak_starts_anew(rolled: Rolle
     told = {"reason": "backup", "by": "dev", "serial": 5, "next_command": "pytest --phase=auto"}
     assert (code, document) == (0, told)
     state = rolled.store().read().state
-    assert (state.streak.count, state.measurement, state.trees.green) == (0, None, None)
+    assert (state.streak, state.measurement, state.green_tree) == (0, None, None)
     last = list(rolled.store().lines())[-1].event
     assert (last.kind, last.data["reason"], last.data["by"]) == ("rollback-accepted", "backup", "dev")
 

@@ -109,7 +109,7 @@ def decide_stop(state: State, standing: CurrentStatus, stop: Stop, *, until: Unt
 def _name_weakened(state: State) -> str:
     """Return a clause about older tests that RED weakened; empty if there are none."""
     last = state.evaluation
-    findings = last.findings if last is not None and last.subject.cycle == state.cycle else ()
+    findings = last.findings if last is not None and last.cycle == state.cycle else ()
     places = [finding.place for finding in findings if finding.slug in WEAKENED]
     return f"RED removed older tests, or changed what they use: {name_first(places)}" if places else ""
 

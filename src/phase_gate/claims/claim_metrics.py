@@ -71,9 +71,9 @@ def _tests_pass(task: Task) -> Known:
         return Known(None, behind.reason)
     assert verdict is not None, "outdated() covers a task without a verdict"
     if verdict.gate_1.is_open:
-        return Known(True, f"Gate 1 is open in iteration {verdict.subject.iteration}")
+        return Known(True, f"Gate 1 is open in iteration {verdict.iteration}")
     if _is_open_but_for_claims(verdict):
-        return Known(True, f"Gate 1 needs only a claim in iteration {verdict.subject.iteration}")
+        return Known(True, f"Gate 1 needs only a claim in iteration {verdict.iteration}")
     return Known(False, f"Gate 1 is closed: {verdict.reason}")
 
 
@@ -128,7 +128,7 @@ def _evidence(task: Task, tests: Known, moved: Known, show: Callable[[str], None
 
 def _criteria(state: State, tree: str) -> Known:
     measured = state.measurement
-    if state.aim.criteria is None or measured is None:
+    if state.criteria is None or measured is None:
         return Known(None, "no criteria are listed")
     if measured.tree != tree:
         return Known(None, "files have changed since the last run")

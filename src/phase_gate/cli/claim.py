@@ -94,7 +94,7 @@ def _what_next(project: Project, done: DecidedClaim) -> tuple[str, str]:
 
 def _answer(project: Project, done: DecidedClaim, *, asked: bool) -> Done:
     state, decision, gate_1, verdict = done.task.state, done.decision, done.gate_1, done.verdict
-    phase = state.phase if verdict is None else verdict.subject.phase
+    phase = state.phase if verdict is None else verdict.phase
     if verdict is not None:
         following, hint = verdict.next_command, verdict.next_hint
     else:

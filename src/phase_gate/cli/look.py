@@ -101,8 +101,8 @@ def _look(call: Call) -> Done:
     found = _Found(
         breaker=at_time(state.breaker, now()),
         overrides=[
-            *(waiver_to_json(waiver) for waiver in state.overrides.waivers if waiver.is_in_force(now())),
-            *state.overrides.others,
+            *(waiver_to_json(waiver) for waiver in state.waivers if waiver.is_in_force(now())),
+            *state.overrides,
         ],
         waiting=_find_signal(task),
         tasks=_overview(call, task.project),
@@ -149,7 +149,7 @@ def _document(task: Task, standing: CurrentStatus, found: _Found) -> dict[str, A
         "iteration": state.iteration,
         "exited": state.exited,
         "forced_exit": state.forced,
-        "streak": state.streak.count,
+        "streak": state.streak,
         "open": standing.is_open,
         **standing.document,
         "facts": [
@@ -175,7 +175,7 @@ def _rows(task: Task, standing: CurrentStatus, found: _Found, *, is_long: bool) 
         exited = ", exited (forced)" if state.forced else ", exited" if state.exited else ""
         yield "workflow", f"{state.workflow}, cycle {state.cycle}"
         yield "phase", f"{state.phase}, iteration {state.iteration}{exited}"
-        yield "streak", f"{state.streak.count} green in a row"
+        yield "streak", f"{state.streak} green in a row"
     if breaker.status != "closed":
         yield "breaker", f"{breaker.status}: {breaker.reason}"
     elif is_long:
@@ -188,7 +188,7 @@ def _rows(task: Task, standing: CurrentStatus, found: _Found, *, is_long: bool) 
             )
         )
         yield "breaker", f"closed: {', '.join(counts)}"
-    judged = "" if state.evaluation is None else state.evaluation.subject.timestamp
+    judged = "" if state.evaluation is None else state.evaluation.timestamp
     for fact in state.facts:
         from phase_gate.workflow.metrics import show_value
 
@@ -241,14 +241,14 @@ def _verification(overview: Overview | None) -> dict[str, Any] | None:
 
 
 def _criteria(store: TaskStore, state: State, standing: CurrentStatus) -> Done:
-    if state.aim.criteria is None:
+    if state.criteria is None:
         raise NotAllowedError(
             "no complete run of this cycle was given criteria with ids",
             remedy="pytest --phase=auto --phase-criteria=FILE, with FILE a list in Markdown or YAML",
         )
     from phase_gate.report.text import render_criteria
 
-    table = store.objects.load(state.aim.criteria)
+    table = store.objects.load(state.criteria)
     return Done(text=render_criteria(table), document=table, code=standing.exit_code)
 
 

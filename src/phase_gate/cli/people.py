@@ -188,7 +188,7 @@ def stuck_report(task: Task) -> StuckReport:
             tried[data["run"]] = _tried(task, data, line.event.at)
         elif kind == "evaluated":
             verdict = verdict_of(line.event)
-            run = verdict.subject.run or ""
+            run = verdict.run or ""
             unmet = tuple(each.name for each in verdict.gate_1.guards if not each.passes)
             tried |= {run: replace(tried[run], guards=unmet)} if run in tried else {}
     phase = task.rules.phase(state.phase)

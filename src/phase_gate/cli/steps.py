@@ -317,9 +317,9 @@ def baseline(call: Call) -> Done:
         error = StorageError if status == exit_codes.NOT_TRUSTED else NotAllowedError
         raise error("no baseline was taken", remedy="see the output above")
     state = store.read().state
-    assert state.snapshots.latest is not None, "the run has just recorded it"
-    total = sum(len(file["ids"]) for file in store.objects.load(state.snapshots.latest.inventory)["files"].values())
-    odd = store.objects.load(state.snapshots.latest.outcomes)
+    assert state.latest_snapshot is not None, "the run has just recorded it"
+    total = sum(len(file["ids"]) for file in store.objects.load(state.latest_snapshot.inventory)["files"].values())
+    odd = store.objects.load(state.latest_snapshot.outcomes)
     failing = sorted(test_id for test_id, bucket in odd.items() if bucket in ("failed", "error", "uncollectable"))
     document = {"total": total, "known_failures": failing, "revision": call.arguments.rev}
     rows = [f"the next cycle starts from {total} tests", *(f"  known failure: {test_id}" for test_id in failing)]

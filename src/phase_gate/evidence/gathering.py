@@ -164,7 +164,7 @@ def context_of(
     project, store, state = task.project, task.store, task.state
     ended = {f"{name} at exit": digest for name, digest in state.memory.exit.items()}
     remembered = {**state.memory.cycle, **state.memory.phase, **state.memory.run, **ended}
-    known = state.snapshots.known
+    known = state.known_tests
     return EvidenceContext(
         root=project.root,
         folder=project.folder,

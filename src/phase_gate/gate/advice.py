@@ -16,7 +16,6 @@ from phase_gate.gate.verdict import (
     LET_ONE_RUN,
     Evaluation,
     Gate1Result,
-    Subject,
     Verdict,
     phase_command,
 )
@@ -39,14 +38,14 @@ _WRITE_ONE = "write the test for this step, and let it run: it has to fail"
 
 def advise_closed(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Verdict:
     """Return the verdict if Gate 1 is closed or a person is needed: its reason names the first missing requirement."""
-    subject, reading = evaluation.subject, evaluation.gate_2
-    again = phase_command(phase, subject.task)
+    reading = evaluation.gate_2
+    again = phase_command(phase, evaluation.task)
     if reading.calls_person:
         reason = f"needs a person ({reading.answer}): {reading.reason}"
-        return Verdict("needs-person", reason, *_way_out(workflow, reading, phase, subject))
-    if subject.iteration is None:
-        reason = f"this run does not count ({subject.run_kind}): {subject.run_note}"
-        hint = {"empty": _WRITE_ONE if phase.tests == "failing" else LET_ONE_RUN}.get(subject.run_kind, "")
+        return Verdict("needs-person", reason, *_way_out(workflow, reading, phase, evaluation.task))
+    if evaluation.iteration is None:
+        reason = f"this run does not count ({evaluation.run_kind}): {evaluation.run_note}"
+        hint = {"empty": _WRITE_ONE if phase.tests == "failing" else LET_ONE_RUN}.get(evaluation.run_kind, "")
         broken = _name_broken(evaluation.findings)
         return Verdict("void", f"{broken}; {reason}" if broken else reason, again, _MEND if broken else hint)
     reason, command, hint = what_gate_1_misses(evaluation, workflow, phase)
@@ -58,24 +57,26 @@ def advise_closed(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> V
 
 def advise_halt(evaluation: Evaluation) -> Verdict:
     """Return the verdict for an open circuit, including the verdict without it."""
-    subject = evaluation.subject
-    reason = describe_open(evaluation.breaker, subject.timestamp)
+    task = evaluation.task
+    reason = describe_open(evaluation.breaker, evaluation.timestamp)
     if evaluation.status == "open":
         # The phase has not exited: an open circuit is never success.
-        more = f"Both gates would be open, but {subject.phase} does not exit: signal again once the circuit is closed"
+        more = (
+            f"Both gates would be open, but {evaluation.phase} does not exit: signal again once the circuit is closed"
+        )
     else:
         more = f"Also: {evaluation.verdict}"
-    command = of_task("phase-gate status", subject.task)
-    return Verdict("halted", f"{reason}. {more}", command, describe_decisions(subject.task))
+    command = of_task("phase-gate status", task)
+    return Verdict("halted", f"{reason}. {more}", command, describe_decisions(task))
 
 
-def _way_out(workflow: Workflow, reading: Reading, phase: Phase, subject: Subject) -> tuple[str, str]:
+def _way_out(workflow: Workflow, reading: Reading, phase: Phase, task: str) -> tuple[str, str]:
     """Return command and hint."""
     if reading.answer == "test-wrong":
-        back = return_command(workflow, phase, subject.task) or phase_command(phase, subject.task)
+        back = return_command(workflow, phase, task) or phase_command(phase, task)
         first = "have a person correct the test"
         return ("", f"{first}, then run: {back}") if "..." in back else (back, first)
-    return phase_command(phase, subject.task), "have a person help"
+    return phase_command(phase, task), "have a person help"
 
 
 def what_gate_1_misses(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> tuple[str, str, str]:
@@ -83,7 +84,7 @@ def what_gate_1_misses(evaluation: Evaluation, workflow: Workflow, phase: Phase)
     reason, command, hint = _find_missing(evaluation, workflow, phase)
     if broken := _name_broken(evaluation.findings):
         # Until the module can be imported, nothing else can be fixed.
-        return f"{broken}; {reason}", command or phase_command(phase, evaluation.subject.task), _MEND
+        return f"{broken}; {reason}", command or phase_command(phase, evaluation.task), _MEND
     return reason, command, _what_makes_red(phase, evaluation.gate_1, evaluation.metrics) or hint
 
 
@@ -115,7 +116,7 @@ def _name_broken(findings: tuple[Finding, ...]) -> str:
 
 def _find_missing(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> tuple[str, str, str]:
     gate_1, metrics, findings = evaluation.gate_1, evaluation.metrics, evaluation.findings
-    task, again = evaluation.subject.task, phase_command(phase, evaluation.subject.task)
+    task, again = evaluation.task, phase_command(phase, evaluation.task)
     for guard in gate_1.guards:
         if not guard.passes:
             reason = f"{guard.name}: {guard.detail}{_names(guard.name, findings)}"

@@ -40,7 +40,7 @@ def _of_start(state: State, at: str) -> dict[str, Any]:
 
 
 def _of_end(state: State, at: str) -> dict[str, Any]:
-    number, last, before = state.iteration + 1, state.snapshots.latest, state.measurement or state.evaluation
+    number, last, before = state.iteration + 1, state.latest_snapshot, state.measurement or state.evaluation
     metrics = {} if before is None else before.measured.metrics
     found: dict[str, Any] = {
         "kind": "complete",
@@ -51,26 +51,26 @@ def _of_end(state: State, at: str) -> dict[str, Any]:
         "narrowed_by": [],
         "changed": [],
         "beside": list(state.beside),
-        "metrics": {**metrics, "iteration": number, "consecutive_green_runs": state.streak.count + 1},
+        "metrics": {**metrics, "iteration": number, "consecutive_green_runs": state.streak + 1},
     }
     if state.open_runs:
         found["tree"] = state.open_runs[-1].tree
     if last is None:
         return found
     found |= {"findings": [], "notes": [], "told": {}, "tables": [], "recovered": [], "remembered": {}}
-    return found | spell_out(last) | {"known": state.snapshots.known}
+    return found | spell_out(last) | {"known": state.known_tests}
 
 
 def _of_verdict(state: State, at: str) -> dict[str, Any]:
     run, measured = state.last_run, state.measurement
     evaluation = {} if state.evaluation is None else to_json(state.evaluation)
-    subject = {"task": state.task, "cycle": state.cycle, "phase": state.phase, "timestamp": at}
-    evaluation["subject"] = {**evaluation.get("subject", {}), **subject, "iteration": state.iteration}
+    about = {"task": state.task, "cycle": state.cycle, "phase": state.phase, "timestamp": at}
+    evaluation |= about | {"iteration": state.iteration}
     if run is not None:
-        evaluation["subject"]["run"] = run.id
+        evaluation["run"] = run.id
     if measured is not None:
         evaluation["measured"] = to_json(measured.measured)
-    return {"evaluation": evaluation, "breaker": {**to_json(state.breaker), "tree": state.trees.last}}
+    return {"evaluation": evaluation, "breaker": {**to_json(state.breaker), "tree": state.last_tree}}
 
 
 _KNOWN: Mapping[str, Callable[[State, str], dict[str, Any]]] = {

@@ -13,7 +13,6 @@ from phase_gate.gate.breaker import Breaker, observe_crash
 from phase_gate.gate.measured import Measured, Waiver
 from phase_gate.gate.outcomes import Green, Kind
 from phase_gate.gate.state import (
-    Aim,
     Claims,
     Event,
     Freeze,
@@ -22,13 +21,10 @@ from phase_gate.gate.state import (
     Measurement,
     Memory,
     OpenRun,
-    Overrides,
     ProofRecord,
     RunSummary,
     Snapshot,
     State,
-    Streak,
-    Trees,
     state_from_json,
 )
 from phase_gate.gate.state_extensions import PART_KINDS, change_parts
@@ -72,10 +68,16 @@ def _cycle_began(state: State, event: Event) -> State:
         vanished=event.data.get("vanished", False),
         visited=(),
         stuck="",
-        snapshots=replace(state.snapshots, baseline=baseline, first=None),
-        aim=Aim(),
+        baseline=baseline,
+        first_snapshot=None,
+        targets=None,
+        recovered=(),
+        criteria=None,
+        criteria_file="",
         freeze=Freeze(before=state.freeze.current),
-        overrides=Overrides(allow_non_interactive=event.data.get("allow_non_interactive", False)),
+        waivers=(),
+        overrides=(),
+        allow_non_interactive=event.data.get("allow_non_interactive", False),
         signals_premature=0,
         memory=replace(state.memory, cycle=event.data.get("remembered", {})),
         rules=event.data.get("rules", state.rules),
@@ -93,7 +95,8 @@ def _phase_entered(state: State, event: Event) -> State:
         iteration=0,
         exited=False,
         forced=False,
-        streak=Streak(),
+        streak=0,
+        streak_tree=None,
         measurement=None,
         evaluation_is_stale=state.evaluation is not None,
         facts=(),
@@ -115,7 +118,7 @@ def _freeze_on_entry(freeze: Freeze, event: Event) -> Freeze:
 
 def _evaluated(state: State, event: Event) -> State:
     evaluation = verdict_of(event)
-    iteration, run = evaluation.subject.iteration, evaluation.subject.run
+    iteration, run = evaluation.iteration, evaluation.run
     # Neither a run nor an iteration: a call for a person, which does not undo an exit.
     is_call = run is None and iteration is None
     return replace(
@@ -156,7 +159,7 @@ def _claimed(state: State, event: Event) -> State:
 
 
 def _override(state: State, record: Json) -> State:
-    return replace(state, overrides=replace(state.overrides, others=(*state.overrides.others, record)))
+    return replace(state, overrides=(*state.overrides, record))
 
 
 def _phase_exited(state: State, event: Event) -> State:
@@ -186,15 +189,14 @@ def _baseline_taken(state: State, event: Event) -> State:
     snapshot = _pick(Snapshot, event.data)
     if state.phase is not None and not state.is_done:
         # For the next cycle. In this one, which may be unfinished, it would excuse skipped, failing or missing tests.
-        return replace(state, snapshots=replace(state.snapshots, latest=snapshot))
+        return replace(state, latest_snapshot=snapshot)
     # It is also the start of the next cycle, and the tests that the task knows.
-    known = replace(state.snapshots, baseline=snapshot, latest=snapshot, known=snapshot.inventory)
-    return replace(state, snapshots=known)
+    return replace(state, baseline=snapshot, latest_snapshot=snapshot, known_tests=snapshot.inventory)
 
 
 def _waived(state: State, event: Event) -> State:
     waiver = _pick(Waiver, {**event.data, "at": event.at})
-    return replace(state, overrides=replace(state.overrides, waivers=(*state.overrides.waivers, waiver)))
+    return replace(state, waivers=(*state.waivers, waiver))
 
 
 def _doubted(state: State, event: Event) -> State:
@@ -204,8 +206,10 @@ def _doubted(state: State, event: Event) -> State:
         open_runs=(),
         exited=False,
         forced=False,
-        streak=Streak(),
-        trees=Trees(),
+        streak=0,
+        streak_tree=None,
+        last_tree=None,
+        green_tree=None,
         measurement=None,
         evaluation_is_stale=state.evaluation is not None,
     )
@@ -250,8 +254,7 @@ def _run_started(state: State, event: Event) -> State:
     state = replace(state, open_runs=(*others, run))
     if run.nested:
         return state
-    aim = replace(state.aim, criteria_file=data.get("criteria_given", ""))
-    return replace(state, rules=data["rules"], aim=aim)
+    return replace(state, rules=data["rules"], criteria_file=data.get("criteria_given", ""))
 
 
 def _run_lost(state: State, event: Event) -> State:
@@ -265,8 +268,9 @@ def _run_lost(state: State, event: Event) -> State:
     return replace(
         state,
         breaker=observe_crash(state.breaker),
-        streak=Streak(),
-        trees=replace(state.trees, last=None),
+        streak=0,
+        streak_tree=None,
+        last_tree=None,
         evaluation_is_stale=state.evaluation is not None,
     )
 
@@ -288,10 +292,12 @@ def _run_ended(state: State, event: Event) -> State:
     state = _close(state, run, summary)
     if kind == "nested":
         return state
+    streak, streak_tree = streak_after(state, run, kind=kind, green=data["green"], tree=data["tree"])
     state = replace(
         state,
-        streak=streak_after(state.streak, run, kind=kind, green=data["green"], tree=data["tree"]),
-        trees=replace(state.trees, last=data["tree"]),
+        streak=streak,
+        streak_tree=streak_tree,
+        last_tree=data["tree"],
         beside=tuple(data.get("beside", ())),
         evaluation_is_stale=state.evaluation is not None,
     )
@@ -314,19 +320,16 @@ def _measured(state: State, run: OpenRun, data: Json) -> State:
             measured=from_json(Measured, {name: data[name] for name in MEASURED if name in data}),
             targets_s=data.get("targets_s"),
         ),
-        snapshots=replace(
-            state.snapshots, known=data["known"], latest=snapshot, first=state.snapshots.first or snapshot
-        ),
-        aim=replace(
-            state.aim,
-            targets=data.get("targets") or state.aim.targets,
-            recovered=tuple(sorted({*state.aim.recovered, *data.get("recovered", ())})),
-            criteria=data.get("criteria"),
-        ),
+        known_tests=data["known"],
+        latest_snapshot=snapshot,
+        first_snapshot=state.first_snapshot or snapshot,
+        targets=data.get("targets") or state.targets,
+        recovered=tuple(sorted({*state.recovered, *data.get("recovered", ())})),
+        criteria=data.get("criteria"),
         freeze=_freeze_after_run(state.freeze, data),
         outputs=data.get("outputs"),
         memory=replace(state.memory, run=data.get("remembered", {})),
-        trees=replace(state.trees, green={"green": data["tree"], "odd": state.trees.green}.get(data["green"])),
+        green_tree={"green": data["tree"], "odd": state.green_tree}.get(data["green"]),
     )
 
 
@@ -341,14 +344,14 @@ def _freeze_after_run(freeze: Freeze, data: Json) -> Freeze:
     )
 
 
-def streak_after(streak: Streak, run: OpenRun, *, kind: Kind, green: Green, tree: str) -> Streak:
-    """Return the streak after a run that ended on `tree`."""
-    unbroken = streak.tree is not None and streak.tree == run.tree
+def streak_after(state: State, run: OpenRun, *, kind: Kind, green: Green, tree: str) -> tuple[int, str | None]:
+    """Return the streak after a run that ended on `tree`, and its tree."""
+    unbroken = state.streak_tree is not None and state.streak_tree == run.tree
     if kind == "complete" and green == "green" and not run.overlaps:
-        return Streak(count=streak.count + 1 if unbroken else 1, tree=tree)
+        return state.streak + 1 if unbroken else 1, tree
     if kind == "empty" or green == "not-green":
-        return Streak(tree=tree)
-    return Streak(count=streak.count, tree=tree if unbroken else None)
+        return 0, tree
+    return state.streak, tree if unbroken else None
 
 
 def _close(state: State, run: OpenRun, summary: RunSummary) -> State:
@@ -384,7 +387,7 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "claimed": _claimed,
     "repaired": _repaired,
     "rollback-accepted": _accepted,
-    "known-taken": lambda state, event: replace(state, snapshots=replace(state.snapshots, known=event.data["known"])),
+    "known-taken": lambda state, event: replace(state, known_tests=event.data["known"]),
     "stuck": lambda state, event: replace(state, phase=STUCK, stuck=event.data["reason"], exited=True, forced=False),
     # An event of a part may name new rules for the task.
     **dict.fromkeys(PART_KINDS, lambda state, event: replace(state, rules=event.data.get("rules") or state.rules)),

@@ -80,7 +80,7 @@ def assess(
     evaluation = state.evaluation
     if evaluation is not None and is_person_called(state):
         # Regardless of the current files: it is valid until the next run.
-        return by_verdict(evaluation, gate_1_only=gate_1_only and tree == state.trees.last)
+        return by_verdict(evaluation, gate_1_only=gate_1_only and tree == state.last_tree)
 
     behind = outdated(state, tree=tree, changed=changed, lost=lost, next_step=next_step)
     if behind is not None:
@@ -119,7 +119,7 @@ def outdated(
         )
     # The verdict may be from an earlier entry into the phase: it was rewound, or entered again.
     was_left = state.evaluation_is_stale and state.iteration == 0
-    if evaluation is None or (not state.is_done and (was_left or evaluation.subject.phase != state.phase)):
+    if evaluation is None or (not state.is_done and (was_left or evaluation.phase != state.phase)):
         missing = "no verdict on" if state.is_pipeline or not next_step()[1] else "no complete run in"
         return again("unstarted", f"{missing} {state.phase} yet{_why_not_counted(state)}")
     if state.evaluation_is_stale:
@@ -127,10 +127,10 @@ def outdated(
         last = f" ({kind})" if kind else ""
         standing = again("stale", f"a run came after the last verdict{last}: only a complete run makes a new one")
         return replace(standing, next_hint=LET_ONE_RUN) if kind == "empty" else standing
-    left = state.trees.last
-    if evaluation.subject.run is None:
+    left = state.last_tree
+    if evaluation.run is None:
         # It is about the code of the last green run, or about no code.
-        left = state.trees.green if evaluation.metrics.get("code_as_tested") else tree
+        left = state.green_tree if evaluation.metrics.get("code_as_tested") else tree
     if tree != left:
         return replace(again("stale", describe_changes(changed)), next_hint=hint_at_outputs(changed))
     return None
@@ -142,9 +142,9 @@ def _came_after(state: State, evaluation: Evaluation) -> str:
         return "the circuit is half-open: the next complete run on changed files decides"
     if evaluation.status not in ("closed", "early"):
         return ""
-    at = evaluation.subject.timestamp
+    at = evaluation.timestamp
     said = [f"{fact.name} was declared" for fact in state.facts if fact.at > at]
-    said += [f"{waiver.guard} was waived" for waiver in state.overrides.waivers if waiver.at > at]
+    said += [f"{waiver.guard} was waived" for waiver in state.waivers if waiver.at > at]
     return f"{said[0]} after the last verdict, which does not know of it" if said else ""
 
 

@@ -32,7 +32,6 @@ from phase_gate.gate.verdict import (
     Fact,
     Gate1Result,
     GuardResult,
-    Subject,
     advise_open,
     phase_command,
     with_advice,
@@ -68,15 +67,15 @@ def judgement_events(
     """
     at, phase = case.at, case.phase
     events = [judged_event(evaluation, at=at)]
-    reading, subject = evaluation.gate_2, evaluation.subject
+    reading = evaluation.gate_2
     if reading.answer not in ("absent", "held", "malformed"):
         spent = {
             "answer": reading.answer,
             "reason": reading.reason,
             "by": reading.by,
             "problem": reading.problem,
-            "phase": subject.phase,
-            "iteration": subject.iteration,
+            "phase": evaluation.phase,
+            "iteration": evaluation.iteration,
             "premature": evaluation.is_premature,
             "file": reading.file,
         }
@@ -89,7 +88,7 @@ def judgement_events(
     if evaluation.can_exit:
         data: dict[str, Any] = {
             "phase": phase.name,
-            "iteration": subject.iteration,
+            "iteration": evaluation.iteration,
             "next": phase.next,
             "forced": False,
             **said,
@@ -135,8 +134,8 @@ def evaluate_again(
 def evaluate_without_run(case: Case, evidence: Measured, *, tree: str) -> Evaluation:
     """Evaluate a phase that needs no test run: each evaluation that a user requests is an iteration."""
     state, iteration = case.state, case.state.iteration + 1
-    metrics: dict[str, MetricValue] = {"iteration": iteration, "consecutive_green_runs": state.streak.count}
-    seen = _look(Measured(metrics={**metrics, **code_as_tested(state.trees.green, tree)}), evidence, state)
+    metrics: dict[str, MetricValue] = {"iteration": iteration, "consecutive_green_runs": state.streak}
+    seen = _look(Measured(metrics={**metrics, **code_as_tested(state.green_tree, tree)}), evidence, state)
     return conclude(evaluate(case, seen, iteration=iteration, kind="no run"), case)
 
 
@@ -213,7 +212,15 @@ def evaluate(
     :param kind: the kind of the run; `why`: why it did not count, or how it was narrowed.
     """
     state, workflow, phase, reading = case.state, case.workflow, case.phase, case.reading
-    subject = Subject(
+    declared = state.facts
+    metrics = {**measured.metrics, **{fact.name: fact.value for fact in declared}}
+    in_force = tuple(waiver for waiver in state.waivers if waiver.is_in_force(case.at))
+    gate_1 = evaluate_gate_1(workflow, phase, metrics, measured.findings, in_force, task=state.task)
+    premature = (PREMATURE,) if reading.is_done and not gate_1.is_open else ()
+    problem = (f"exit signal {reading.answer}: {reading.problem}",) if reading.problem else ()
+    evaluation = Evaluation(
+        status="closed",
+        reason="",
         task=state.task,
         cycle=state.cycle,
         phase=phase.name,
@@ -223,17 +230,6 @@ def evaluate(
         root=case.root,
         run_kind=kind,
         run_note=why,
-    )
-    declared = state.facts
-    metrics = {**measured.metrics, **{fact.name: fact.value for fact in declared}}
-    in_force = tuple(waiver for waiver in state.overrides.waivers if waiver.is_in_force(case.at))
-    gate_1 = evaluate_gate_1(workflow, phase, metrics, measured.findings, in_force, task=state.task)
-    premature = (PREMATURE,) if reading.is_done and not gate_1.is_open else ()
-    problem = (f"exit signal {reading.answer}: {reading.problem}",) if reading.problem else ()
-    evaluation = Evaluation(
-        status="closed",
-        reason="",
-        subject=subject,
         gate_1=gate_1,
         gate_2=reading,
         # Later measurements compare with the remembered values; a verdict does not.
@@ -241,7 +237,7 @@ def evaluate(
         remarks=(*_contradictions(declared, measured.metrics), *_limit_reached(gate_1, metrics)),
         warnings=(*premature, *measured.warnings, *problem),
         facts=fact_sources(workflow, phase, declared, measured.metrics),
-        overrides=(*(waiver_to_json(waiver) for waiver in in_force), *state.overrides.others),
+        overrides=(*(waiver_to_json(waiver) for waiver in in_force), *state.overrides),
     )
     if gate_1.is_open and iteration is not None and not reading.calls_person:
         return with_advice(evaluation, advise_open(evaluation, workflow, phase))

@@ -97,7 +97,7 @@ def _measure(run: JudgedRun, frozen: list[Finding]) -> dict[str, MetricValue]:
     :param frozen: the findings about frozen tests and rules.
     """
     state, record, tree = run.state, run.record, run.record.tree
-    green_tree = {"green": tree, "odd": state.trees.green}.get(run.outcomes.green)
+    green_tree = {"green": tree, "odd": state.green_tree}.get(run.outcomes.green)
     metrics: dict[str, MetricValue] = {
         "consecutive_green_runs": run.streak,
         **run.traced.metrics,
@@ -298,7 +298,7 @@ def _two_outcomes(run: JudgedRun) -> list[str]:
     state, latest = run.state, run.past.latest
     # The tree after the last complete run is only certain if no other run came after it.
     is_latest = state.last_run is not None and state.last_run.kind == "complete"
-    if latest is None or not is_latest or state.trees.last != run.run.tree:
+    if latest is None or not is_latest or state.last_tree != run.run.tree:
         return []
     outcomes = run.record.session.outcomes
     if all_passed(outcomes) and not any(bucket in FAILING for bucket in latest.outcomes.values()):

@@ -185,7 +185,7 @@ def entry_events(
     """Return the events of entering a phase: possibly a new cycle, and the entry."""
     events: list[Event] = []
     if entry.begins_cycle:
-        latest = state.snapshots.latest
+        latest = state.latest_snapshot
         data: dict[str, Any] = {
             "cycle": state.cycle + 1,
             "workflow": workflow.name,
@@ -214,7 +214,7 @@ def what_is_missing(state: State) -> str:
     """Return a clause that explains why the current phase has not exited."""
     if state.verdict_now is not None:
         return state.verdict_now.reason
-    is_of_phase = state.evaluation is not None and state.evaluation.subject.phase == state.phase
+    is_of_phase = state.evaluation is not None and state.evaluation.phase == state.phase
     # Without an iteration, the verdict is from an earlier entry.
     return "a run came after its last verdict" if is_of_phase and state.iteration else "no complete run in it yet"
 

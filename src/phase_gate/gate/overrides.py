@@ -75,7 +75,7 @@ class Person(Value):
             raise UsageError(f"{what} needs a reason", remedy='add --reason "..."')
         if not self.by.strip():
             raise UsageError(f"{what} needs a name", remedy="add --by NAME")
-        if not self.is_at_terminal and (always or not state.overrides.allow_non_interactive):
+        if not self.is_at_terminal and (always or not state.allow_non_interactive):
             raise NotAllowedError(
                 f"{what} is for a person at a terminal",
                 remedy="type it yourself at a terminal"
@@ -93,7 +93,7 @@ def forced_events(
 ) -> tuple[Evaluation, list[Event]]:
     """Return the verdict of a phase that a person ends, and its events."""
     at, measured = str(record["at"]), state.measurement
-    overridden = replace(state, overrides=replace(state.overrides, others=(*state.overrides.others, record)))
+    overridden = replace(state, overrides=(*state.overrides, record))
     case = Case(state=overridden, workflow=workflow, phase=phase, at=at, root=root)
     seen, run = (Measured(), None) if measured is None else (measured.measured, measured.run)
     evaluation = evaluate(case, seen, iteration=state.iteration, run=run)

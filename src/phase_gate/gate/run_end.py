@@ -93,7 +93,7 @@ def _compare(
 
         past, moves = follow_moves(past, record, in_first_phase=in_first_phase)
     missing, passing_by = ((), ()) if in_first_phase else _name_missing(record.missing, before, moves)
-    session, waivers = record.session, state.overrides.waivers
+    session, waivers = record.session, state.waivers
     outcomes = judge_outcomes(
         session.outcomes,
         record.inventory,
@@ -138,7 +138,7 @@ def _compare(
         why=why,
         outcomes=outcomes,
         green=green,
-        streak=streak_after(state.streak, run, kind=kind, green=green, tree=record.tree).count,
+        streak=streak_after(state, run, kind=kind, green=green, tree=record.tree)[0],
         iteration=state.iteration + 1 if counts else None,
         traced=traced,
         rows=rows,
@@ -233,8 +233,8 @@ def _stay(evaluation: Evaluation, state: State, workflow: Workflow) -> Evaluatio
 
     assert state.phase is not None, "it stays in some phase"
     last = state.evaluation
-    guards = last.gate_1.guards if last is not None and last.subject.phase == state.phase else ()
-    waived = {waiver.guard for waiver in state.overrides.waivers}
+    guards = last.gate_1.guards if last is not None and last.phase == state.phase else ()
+    waived = {waiver.guard for waiver in state.waivers}
     closing = (guard.name for guard in guards if not guard.passes and guard.name not in waived)
     sent_back = next((name for name in closing if name in SENDS_BACK), None)
     if sent_back is None:

@@ -25,7 +25,7 @@ else:
     Json = dict
 
 #: Increase it when the same events give a different document, or when `gate.brief` omits different values.
-SCHEMA = 20
+SCHEMA = 21
 
 
 class Event(Value):
@@ -98,49 +98,6 @@ class ProofRecord(Value):
     problem: str = ""
 
 
-class Streak(Value):
-    """Complete green runs of the current phase, without changes in between."""
-
-    count: int = 0
-    #: The tree of the streak; None after a change.
-    tree: str | None = None
-
-
-class Trees(Value):
-    """The trees after runs."""
-
-    #: The last recorded run; None if that is not known.
-    last: str | None = None
-    #: The last complete green run.
-    green: str | None = None
-
-
-class Snapshots(Value):
-    """The tests that the task knows."""
-
-    #: Object with the known inventory, from the last complete run that changed it.
-    known: str | None = None
-    #: The start of the cycle.
-    baseline: Snapshot | None = None
-    #: The first complete run of the cycle: skips and xfails that existed from the start.
-    first: Snapshot | None = None
-    #: The last complete run: the next cycle's baseline.
-    latest: Snapshot | None = None
-
-
-class Aim(Value):
-    """The targets and criteria of the cycle."""
-
-    #: Object with the ids of its tests, from the last complete run in the first phase.
-    targets: str | None = None
-    #: Known failures that have passed in this cycle: they may not fail again.
-    recovered: tuple[str, ...] = ()
-    #: Object with the criteria and their tests, from the last complete run.
-    criteria: str | None = None
-    #: The value of --phase-criteria, with a path from the root: it applies until a new one is typed.
-    criteria_file: str = ""
-
-
 class Freeze(Value):
     """The tests of the first phase, which later phases may not change: objects by their digests."""
 
@@ -164,15 +121,6 @@ class Freeze(Value):
         """The freeze that a return to the first phase withdraws."""
         # Without that exit no test was red, so no test in the freeze of a later phase is finished.
         return self.current if self.red_exited else self.withdrawn
-
-
-class Overrides(Value):
-    """Decisions of people against the evidence in this cycle."""
-
-    waivers: tuple[Waiver, ...] = ()
-    others: tuple[Json, ...] = ()
-    #: The value of the setting when the cycle began.
-    allow_non_interactive: bool = False
 
 
 class Memory(Value):
@@ -239,8 +187,12 @@ class State(Value):
     forced: bool = False
     #: Why the task is stuck; empty if it is not.
     stuck: str = ""
-    streak: Streak = Streak()
-    trees: Trees = Trees()
+    #: Complete green runs of the phase without changes in between, and their tree; None after a change.
+    streak: int = 0
+    streak_tree: str | None = None
+    #: The tree after the last recorded run, if that is known, and after the last complete green run.
+    last_tree: str | None = None
+    green_tree: str | None = None
     open_runs: tuple[OpenRun, ...] = ()
     last_run: RunSummary | None = None
     measurement: Measurement | None = None
@@ -248,8 +200,21 @@ class State(Value):
     #: True once anything ran or was entered after the evaluation was made.
     evaluation_is_stale: bool = False
     facts: tuple[Fact, ...] = ()
-    snapshots: Snapshots = Snapshots()
-    aim: Aim = Aim()
+    #: Object with the tests that the task knows, from the last complete run that changed them.
+    known_tests: str | None = None
+    #: The start of the cycle; and the last complete run, which is the next cycle's baseline.
+    baseline: Snapshot | None = None
+    latest_snapshot: Snapshot | None = None
+    #: The first complete run of the cycle: skips and xfails that existed from the start.
+    first_snapshot: Snapshot | None = None
+    #: Object with the ids of the cycle's targets, from the last complete run in the first phase.
+    targets: str | None = None
+    #: Known failures that have passed in this cycle: they may not fail again.
+    recovered: tuple[str, ...] = ()
+    #: Object with the criteria and their tests, from the last complete run.
+    criteria: str | None = None
+    #: The value of --phase-criteria, with a path from the root: it applies until a new one is typed.
+    criteria_file: str = ""
     freeze: Freeze = Freeze()
     #: Object with the files in test folders that runs have written: they are never frozen.
     outputs: str | None = None
@@ -260,7 +225,11 @@ class State(Value):
     signals_premature: int = 0
     #: The signal file that was last read, refused or withdrawn: it is never read again, even if it still exists.
     spent_signal: str | None = None
-    overrides: Overrides = Overrides()
+    #: Decisions of people against the evidence in this cycle.
+    waivers: tuple[Waiver, ...] = ()
+    overrides: tuple[Json, ...] = ()
+    #: The value of the setting when the cycle began.
+    allow_non_interactive: bool = False
     #: Object with the rules of the last run.
     rules: str | None = None
     memory: Memory = Memory()
@@ -274,7 +243,7 @@ class State(Value):
     def verdict_now(self) -> Evaluation | None:
         """The verdict on the current phase, until anything runs or is entered after it."""
         evaluation = None if self.evaluation_is_stale else self.evaluation
-        return evaluation if evaluation is not None and evaluation.subject.phase == self.phase else None
+        return evaluation if evaluation is not None and evaluation.phase == self.phase else None
 
     @property
     def is_done(self) -> bool:
@@ -327,7 +296,7 @@ def show_state(state: State) -> dict[str, Any]:
         "iteration": state.iteration,
         "exited": state.exited,
         "forced": state.forced,
-        "streak": state.streak.count,
+        "streak": state.streak,
     }
     statuses = {name: getattr(part, "status", None) for name, part in state.parts.items()}
     shown |= {name: str(status) for name, status in statuses.items() if status}
@@ -343,10 +312,10 @@ def show_state(state: State) -> dict[str, Any]:
         shown["circuit"] = {"status": str(state.breaker.status), "reason": state.breaker.reason}
     if state.facts:
         shown["facts"] = {fact.name: fact.value for fact in state.facts}
-    if state.overrides.waivers:
-        shown["waived"] = [waiver.guard for waiver in state.overrides.waivers]
-    if state.overrides.others:
-        shown["overrides"] = [record.get("kind") for record in state.overrides.others]
+    if state.waivers:
+        shown["waived"] = [waiver.guard for waiver in state.waivers]
+    if state.overrides:
+        shown["overrides"] = [record.get("kind") for record in state.overrides]
     return shown
 
 

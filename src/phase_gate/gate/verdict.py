@@ -105,22 +105,6 @@ class Verdict(Value, kw_only=False):
         return show_next(self.next_command, self.next_hint, self.status)
 
 
-class Subject(Value):
-    """The subject of an evaluation. `iteration` is None for a run that did not count."""
-
-    task: str
-    cycle: int
-    phase: str
-    iteration: int | None
-    run: str | None
-    timestamp: str
-    #: The project's root: every report names it.
-    root: str = ""
-    run_kind: str = "complete"
-    #: Why the run did not count, or how it was narrowed.
-    run_note: str = ""
-
-
 class GuardResult(Value):
     name: str
     met: bool | None = True
@@ -173,7 +157,18 @@ class Fact(Value):
 class Evaluation(Verdict):
     """The verdict of one iteration, with all data for a renderer."""
 
-    subject: Subject
+    task: str
+    cycle: int
+    phase: str
+    #: None for a run that did not count.
+    iteration: int | None
+    run: str | None
+    timestamp: str
+    #: The project's root: every report names it.
+    root: str = ""
+    run_kind: str = "complete"
+    #: Why the run did not count, or how it was narrowed.
+    run_note: str = ""
     gate_1: Gate1Result
     gate_2: Reading = Reading()
     #: The measurements it was made from, with the declared facts.
@@ -205,10 +200,7 @@ class Evaluation(Verdict):
     @property
     def can_exit(self) -> bool:
         return self.forced_exit or (
-            self.subject.iteration is not None
-            and self.gate_1.is_open
-            and self.gate_2.is_done
-            and not self.breaker.is_open
+            self.iteration is not None and self.gate_1.is_open and self.gate_2.is_done and not self.breaker.is_open
         )
 
     @property
@@ -235,7 +227,7 @@ def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
     measured = spell_out(evaluation.measured)
     return {
         "schema": SCHEMA,
-        **spell_out(evaluation.subject),
+        **{name: getattr(evaluation, name) for name in _ABOUT},
         "gate_1": {**_opened(gate_1, gate_1.is_open), "clauses": clauses},
         "gate_2": {**_opened(gate_2, gate_2.is_done), "source": "explicit_signal"},
         "can_exit": evaluation.can_exit,
@@ -256,6 +248,9 @@ def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
         },
     }
 
+
+#: The subject of the verdict.
+_ABOUT = ("task", "cycle", "phase", "iteration", "run", "timestamp", "root", "run_kind", "run_note")
 
 #: The fields of the breaker's document, with our own names.
 _COUNTED = ("no_progress", "same_error", "exit_blocked", "infrastructure", "reason")
@@ -291,10 +286,10 @@ def start_command(workflow: Workflow, task: str) -> str:
 
 def advise_open(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Verdict:
     """Return the verdict if Gate 1 is open and no person is needed: it depends on the signal."""
-    subject, reading = evaluation.subject, evaluation.gate_2
-    again = phase_command(phase, subject.task)
+    reading, task = evaluation.gate_2, evaluation.task
+    again = phase_command(phase, task)
     if reading.is_done:
-        return Verdict("open", *_both_open(workflow, phase, subject))
+        return Verdict("open", *_both_open(workflow, phase, task))
     if reading.answer == "not-done":
         said = f" ({reading.reason})" if reading.reason else ""
         return Verdict("waiting", f"Gate 1 is open, but the signal reports not done{said}", again, "once it is done")
@@ -305,16 +300,16 @@ def advise_open(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Ver
         reason = f"Gate 1 is open, but the exit signal is {reading.answer}: {reading.problem}"
     if reading.answer == "malformed":
         # The file stays: a misspelled veto can't be distinguished from other content.
-        withdraw = of_task("phase-gate withdraw", subject.task)
-        return Verdict("waiting", reason, signal_command(subject.task), f"after fixing the file, or {withdraw}")
-    return Verdict("waiting", reason, signal_command(subject.task), SAY_WHY)
+        withdraw = of_task("phase-gate withdraw", task)
+        return Verdict("waiting", reason, signal_command(task), f"after fixing the file, or {withdraw}")
+    return Verdict("waiting", reason, signal_command(task), SAY_WHY)
 
 
-def _both_open(workflow: Workflow, phase: Phase, subject: Subject) -> tuple[str, str, str]:
+def _both_open(workflow: Workflow, phase: Phase, task: str) -> tuple[str, str, str]:
     """Return reason, command and hint."""
-    first = start_command(workflow, subject.task)
+    first = start_command(workflow, task)
     following = workflow.phase(phase.next)
     if following is None:
         return f"both gates are open: {phase.name} has exited, the cycle is done", first, "starts the next cycle"
     hint = f"or {first} for the next cycle" if phase.may_end_cycle else ""
-    return f"both gates are open: {phase.name} has exited", phase_command(following, subject.task), hint
+    return f"both gates are open: {phase.name} has exited", phase_command(following, task), hint

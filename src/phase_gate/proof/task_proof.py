@@ -132,14 +132,14 @@ def _trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) ->
     """
     state, objects = task.state, task.store.objects
     frozen = objects.load_frozen(state.freeze.current)
-    if not state.freeze.red_exited or frozen is None or state.aim.targets is None:
+    if not state.freeze.red_exited or frozen is None or state.targets is None:
         return Proof(problem="RED was never seen in this cycle")
     remembered = state.memory.phase.get("proof")
     if remembered is None:
         return Proof(problem="the files of the phase before were not kept")
     waived = tuple(_waived_findings(state, at))
     excused = {bare_id(finding.id) for finding in waived if finding.belongs_to("tests-kept")}
-    targets = sorted({bare_id(each) for each in objects.load(state.aim.targets)} - excused)
+    targets = sorted({bare_id(each) for each in objects.load(state.targets)} - excused)
     sources = {path for path, file in frozen.inventory.files.items() if file.is_source}
     then = from_json(FileSnapshot, objects.load(remembered))
     red = [each for each in task.rules.phases if each.tests == "failing"]
@@ -174,7 +174,7 @@ def _changed_beside(task: Task, files: Mapping[str, str], then: FileSnapshot, *,
 
 def _waived_findings(state: State, at: str) -> Iterator[Finding]:
     """Yield the waived changes to tests. The sandboxes contain these tests in their current version."""
-    keys = {key for waiver in state.overrides.waivers if waiver.is_in_force(at) for key in waiver.findings}
+    keys = {key for waiver in state.waivers if waiver.is_in_force(at) for key in waiver.findings}
     for finding in () if state.measurement is None else state.measurement.measured.findings:
         if finding.key in keys and (finding.belongs_to("tests-unchanged") or finding.belongs_to("tests-kept")):
             yield finding

@@ -84,12 +84,11 @@ def _one_line(evaluation: Evaluation) -> Line:
 
 
 def _title(evaluation: Evaluation) -> str:
-    subject = evaluation.subject
-    parts = [subject.phase]
-    if subject.task != "default":
-        parts.append(f"task {subject.task}")
-    void = f"{subject.run_kind} run" if subject.run is not None else subject.run_kind
-    parts.append(f"run {subject.iteration}" if subject.iteration is not None else void)
+    parts = [evaluation.phase]
+    if evaluation.task != "default":
+        parts.append(f"task {evaluation.task}")
+    void = f"{evaluation.run_kind} run" if evaluation.run is not None else evaluation.run_kind
+    parts.append(f"run {evaluation.iteration}" if evaluation.iteration is not None else void)
     total = evaluation.metrics.get("tests_total")
     if isinstance(total, int):
         parts.append(count(total, "test"))
@@ -145,7 +144,7 @@ def _gate_row(gate: str, answer: str, why: str, markup: Mapping[str, bool]) -> L
 
 def _why_gate_1(evaluation: Evaluation) -> str:
     gate = evaluation.gate_1
-    if evaluation.subject.iteration is None:
+    if evaluation.iteration is None:
         return evaluation.reason
     if gate.is_open:
         return _name(gate)

@@ -135,9 +135,9 @@ class StoryBuilder:
         run = self._runs.get(event.data["run"])
         if run is None or before.open_run(run.id) is None:
             return
-        after = self.state.streak.count
+        after = self.state.streak
         if event.kind == "run-lost":
-            says, resets = "it began and never ended", before.streak.count > 0
+            says, resets = "it began and never ended", before.streak > 0
             self._runs[run.id] = replace(run, kind="lost", says=says, streak=after, resets=resets)
             return
         data = event.data
@@ -152,7 +152,7 @@ class StoryBuilder:
             skipped=skipped,
             green=str(data["green"]),
             streak=after,
-            resets=after < before.streak.count,
+            resets=after < before.streak,
             seconds=data["duration_s"],
             says=data["why"],
             changed=tuple((changed or ())[:_NAMED]),
@@ -168,7 +168,7 @@ class StoryBuilder:
                 points.append((run.number, value))
 
     def _judged(self, evaluation: Evaluation | None) -> None:
-        run = None if evaluation is None else self._runs.get(evaluation.subject.run or "")
+        run = None if evaluation is None else self._runs.get(evaluation.run or "")
         if evaluation is not None and run is not None:
             self._runs[run.id] = replace(run, says=evaluation.reason, can_exit=evaluation.can_exit)
 
@@ -194,7 +194,7 @@ class StoryBuilder:
             cycle=state.cycle,
             phase=state.phase or "",
             iteration=state.iteration,
-            streak=state.streak.count,
+            streak=state.streak,
             steps=_steps(state, self._load),
             evaluation=None if state.evaluation is None else evaluation_to_json(state.evaluation),
             breaker=at_time(state.breaker, at),
@@ -203,7 +203,7 @@ class StoryBuilder:
             happenings=tuple(self._happenings),
             happenings_left_out=self._happened - len(self._happenings),
             tests=build_test_history(self._samples, self._load),
-            criteria=None if state.aim.criteria is None else self._load(state.aim.criteria),
+            criteria=None if state.criteria is None else self._load(state.criteria),
             trend=tuple(
                 Series(name=title, unit=unit, points=tuple(self._trend[name]), better=better)
                 for name, title, unit, better in _TREND

@@ -56,7 +56,7 @@ def _wait_for(process: subprocess.Popen[bytes]) -> int:
 
 
 def _is_confirmed(before: State, after: State) -> bool:
-    return after.streak.count == before.streak.count + 1
+    return after.streak == before.streak + 1
 
 
 def pytest_command() -> tuple[str, ...]:

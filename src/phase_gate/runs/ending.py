@@ -211,19 +211,19 @@ def load_references(objects: ObjectStore, state: State, record: RunRecord, *, ro
     def ids_of(inventory: str) -> KnownIds:
         return KnownIds(objects.load_inventory(inventory))
 
-    known = None if state.snapshots.known is None else objects.load_inventory(state.snapshots.known)
+    known = None if state.known_tests is None else objects.load_inventory(state.known_tests)
     head: Mapping[str, Mapping[str, str]] = {}
     if in_first_phase:
         head = bodies_at_head(root, record.inventory, record.files)
     return References(
-        baseline=past(state.snapshots.baseline),
-        first=past(state.snapshots.first),
-        latest=past(state.snapshots.latest),
+        baseline=past(state.baseline),
+        first=past(state.first_snapshot),
+        latest=past(state.latest_snapshot),
         known=known,
-        known_ids=frozenset() if state.snapshots.known is None else ids_of(state.snapshots.known),
+        known_ids=frozenset() if state.known_tests is None else ids_of(state.known_tests),
         head=head,
-        targets=None if in_first_phase or state.aim.targets is None else frozenset(objects.load(state.aim.targets)),
-        recovered=frozenset(state.aim.recovered),
+        targets=None if in_first_phase or state.targets is None else frozenset(objects.load(state.targets)),
+        recovered=frozenset(state.recovered),
         frozen=objects.load_frozen(state.freeze.current),
         withdrawn=_load_withdrawn(objects, state.freeze.would_withdraw if rewinds else state.freeze.withdrawn),
         surroundings=record.session.surroundings,

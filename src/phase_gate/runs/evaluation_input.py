@@ -48,7 +48,7 @@ def make_record(
     # RED freezes everything again, and is not compared.
     frozen = None if in_first_phase else objects.load_frozen(state.freeze.current)
     tree = project.take_tree(reports=run.reports)
-    known = None if state.snapshots.known is None else objects.load_inventory(state.snapshots.known)
+    known = None if state.known_tests is None else objects.load_inventory(state.known_tests)
     inventory = take_inventory(document.outcomes, root=project.root, contents=tree.files, known=known)
     # Frozen tests have to stay, whatever has happened since: they may have moved, and have another name.
     expected = known if known is None or frozen is None else merge_inventories(frozen.inventory, known)
@@ -140,8 +140,8 @@ def _add_imported(run: Recorder, tree: Tree, imported: Iterable[str]) -> Tree:
 
 def _compare_with_before(run: Recorder, record: RunRecord, state: State) -> RunRecord:
     """Return the record of a run in RED with its changes to older tests: removed, or with weaker support."""
-    if state.snapshots.baseline is not None:
-        before = run.store.objects.load_inventory(state.snapshots.baseline.inventory)
+    if state.baseline is not None:
+        before = run.store.objects.load_inventory(state.baseline.inventory)
         record = replace(record, missing_since=_audit(run, record.session, record.inventory, before)[1])
     if not state.freeze.before and BEGINNING not in state.memory.cycle:
         return record
@@ -170,7 +170,7 @@ def missing_modules(run: Recorder) -> list[str]:
 
 def _changed_since_green(run: Recorder, tree: Tree) -> tuple[str, ...]:
     """Return the changed files that end a streak of green runs."""
-    streak = run.state.streak
-    if not streak.count or streak.tree is None or streak.tree == tree.digest:
+    state = run.state
+    if not state.streak or state.streak_tree is None or state.streak_tree == tree.digest:
         return ()
-    return fingerprint.changed_since_last_run(run.store.folder, streak.tree, {**tree.files, **tree.beside})
+    return fingerprint.changed_since_last_run(run.store.folder, state.streak_tree, {**tree.files, **tree.beside})

@@ -88,7 +88,7 @@ def _look(project: Project, other: Project, tree: Tree) -> Neighbour | None:
         return Neighbour(name=name, problem=error.problem)
     assert frozen is not None
     at_start = read_frozen(project, frozen, tree)
-    return Neighbour(name=name, frozen=frozen, at_start=at_start, waivers=state.overrides.waivers)
+    return Neighbour(name=name, frozen=frozen, at_start=at_start, waivers=state.waivers)
 
 
 def _is_open(state: State, workflow: Workflow) -> bool:
@@ -102,7 +102,7 @@ def _is_of(root: Path, state_folder: Path, state: State) -> bool:
     """Return whether the task belongs to this root: a state folder elsewhere may serve several."""
     if not relative_id(state_folder, root).startswith(".."):
         return True
-    return state.evaluation is not None and state.evaluation.subject.root == str(root)
+    return state.evaluation is not None and state.evaluation.root == str(root)
 
 
 def _find_altered(

@@ -145,7 +145,7 @@ class Recorder:
         entry = decide_entry(self.state, self.workflow, self.hello.phase)
         self._entry, self.phase = entry, entry.phase
         self.freezes = entry.phase.scope == "targets" or entry.begins_cycle or self.state.freeze.current is None
-        self.criteria_given = "" if entry.begins_cycle else self.state.aim.criteria_file
+        self.criteria_given = "" if entry.begins_cycle else self.state.criteria_file
 
     def _keep_rules(self, state: State) -> None:
         """Evaluate a pipeline by the rules that it began with, even if files or arguments have changed since."""

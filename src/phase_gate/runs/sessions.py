@@ -254,7 +254,7 @@ class TestRun(RecordedSession):
     def further_runs(self) -> int:
         """Return how many runs will automatically follow this one."""
         evaluation = self.evaluation()
-        if evaluation is None or evaluation.subject.iteration is None or not (self._ended and self._ended.is_green):
+        if evaluation is None or evaluation.iteration is None or not (self._ended and self._ended.is_green):
             return 0
         streak = evaluation.metrics["consecutive_green_runs"]
         assert isinstance(streak, int)
@@ -315,11 +315,11 @@ def exit_status_for(
 
 def _recorded_for(task: str, evaluation: Evaluation) -> list[Line]:
     """Return the lines that replace the panel: the verification gate gives its verdict later."""
-    subject, metrics = evaluation.subject, evaluation.metrics
+    metrics = evaluation.metrics
     total = metrics.get("tests_total")
     tests = f", {count(total, 'test')}" if isinstance(total, int) else ""
-    why = f": {subject.run_note}" if subject.run_note else ""
+    why = f": {evaluation.run_note}" if evaluation.run_note else ""
     return [
         Line(f"phase gate: recorded for task {task}", {"bold": True}, is_title=True),
-        Line(f"{subject.run_kind} run{tests}{why}"),
+        Line(f"{evaluation.run_kind} run{tests}{why}"),
     ]

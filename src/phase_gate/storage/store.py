@@ -230,9 +230,8 @@ class TaskStore(TaskReader):
 
     def check_objects(self, state: State) -> None:
         """Raise TamperedError if an object of the state is missing or damaged."""
-        known = state.snapshots
-        runs = [run for run in (known.baseline, known.first, known.latest) if run is not None]
-        names = [state.rules, known.known, state.aim.targets, state.aim.criteria]
+        runs = [run for run in (state.baseline, state.first_snapshot, state.latest_snapshot) if run is not None]
+        names = [state.rules, state.known_tests, state.targets, state.criteria]
         for name in (*names, *(part for run in runs for part in (run.inventory, run.outcomes))):
             if name is not None:
                 self.objects.load(name)

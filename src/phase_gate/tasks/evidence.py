@@ -60,7 +60,7 @@ class PipelineEvidence(PartEvidence):
         checks = requires_of(phase).checks
         if phase.recovers:
             failed = _failed_phase(task, workflow, phase)
-            is_tested = failed is None or failed.tests == "none" or task.state.trees.green == task.tree.digest
+            is_tested = failed is None or failed.tests == "none" or task.state.green_tree == task.tree.digest
             run = "" if is_tested else run_command(phase.name, task.project.task)
             measured = _with_fix(measured, checks, run=run)
         elif checks:

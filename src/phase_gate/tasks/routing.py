@@ -181,7 +181,7 @@ class Plan(Value):
 
 def decide(evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow, phase: Phase) -> Plan:
     """Return the consequences of a verdict; none if it does not count."""
-    if evaluation.subject.iteration is None:
+    if evaluation.iteration is None:
         return Plan()
     requests = _raised(evaluation, pipeline, workflow)
     if evaluation.can_exit:
@@ -210,7 +210,7 @@ def _raised(evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow) -> t
                     type=finding.id,
                     title=finding.detail,
                     target=routes[finding.id],
-                    by=evaluation.subject.phase,
+                    by=evaluation.phase,
                     fingerprint=finding.proof,
                 )
             )

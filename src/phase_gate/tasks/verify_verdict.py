@@ -78,14 +78,12 @@ def _findings(verification: Verification, changes: TaskChanges) -> list[Finding]
 def is_unlisted(state: State, changes: TaskChanges, *, at: str) -> bool:
     """Return whether a file was changed that the task does not list, and that no waiver covers."""
     found = cap_findings(_unlisted(changes))
-    return bool(found) and not covered_by(state.overrides.waivers, FILES_LISTED, found, at=at)
+    return bool(found) and not covered_by(state.waivers, FILES_LISTED, found, at=at)
 
 
 def waived_files(state: State, changes: TaskChanges, *, at: str) -> tuple[str, ...]:
     """Return the unlisted files that a person waived: they are part of the work."""
-    return tuple(
-        each.file for each in _unlisted(changes) if covered_by(state.overrides.waivers, FILES_LISTED, (each,), at=at)
-    )
+    return tuple(each.file for each in _unlisted(changes) if covered_by(state.waivers, FILES_LISTED, (each,), at=at))
 
 
 def _unlisted(changes: TaskChanges) -> list[Finding]:
