@@ -244,8 +244,8 @@ class Project:
         Nothing that is stored names the folder. What the user's state directory remembers does, so it begins after it.
         """
         files = {str(path.relative_to(self.root)): path.read_bytes() for path in self._files()}
-        told = tuple((name, os.environ[name]) for name in sorted(os.environ) if name.startswith(_TELLING))
-        key = (*name, told, gathering.PROVER, *files.items())
+        message = tuple((name, os.environ[name]) for name in sorted(os.environ) if name.startswith(_TELLING))
+        key = (*name, message, gathering.PROVER, *files.items())
         if key in _BEGUN:
             shutil.copytree(_BEGUN[key], self.root, symlinks=True, dirs_exist_ok=True)
             return self

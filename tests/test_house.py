@@ -29,9 +29,9 @@ def test_no_modules_import_each_other(found: list[Edge]) -> None:
 def test_every_package_says_what_it_is_for() -> None:
     for name, path in modules().items():
         if path.name == "__init__.py" and name != "__init__":
-            said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-            assert "\n\n" in said, f"{name} says what it is for, then what it may touch"
-            begin = re.findall(r"Begin with `(\w+)`", said)
+            message = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            assert "\n\n" in message, f"{name} says what it is for, then what it may touch"
+            begin = re.findall(r"Begin with `(\w+)`", message)
             assert begin, f"{name} does not say where to begin reading"
             assert f"{name}.{begin[0]}" in modules(), f"{name} begins with {begin[0]}, which is not there"
 

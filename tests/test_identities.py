@@ -66,7 +66,7 @@ def _verdict(name: str) -> object:
 
 @pytest.mark.parametrize("read", [_signal, _vote, _report, _verdict])
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         pytest.param("ali\u200bce", "U+200B", id="a-space-of-no-width"),
         pytest.param("\u0639\u0644\u06cc\u200c\u0631\u0636\u0627", "U+200C", id="a-joiner-where-it-may-stand"),
@@ -74,16 +74,16 @@ def _verdict(name: str) -> object:
         pytest.param("alice\ufe0f", "U+FE0F", id="a-look-for-a-letter"),
     ],
 )
-def test_a_name_that_hides_something_is_refused(read: Callable[[str], object], name: str, said: str) -> None:
+def test_a_name_that_hides_something_is_refused(read: Callable[[str], object], name: str, message: str) -> None:
     with pytest.raises(PhaseGateError) as caught:
         read(name)
-    assert said in caught.value.problem
+    assert message in caught.value.problem
     assert caught.value.problem.isprintable()
     read("Zo\u00eb  \u00d8rsted")
 
 
 def test_two_spellings_have_one_vote() -> None:
-    said: tuple[tuple[str, Choice], ...] = (("alice", "reject"), ("\uff21lice", "approve"), ("bob", "approve"))
-    votes = [Word(by=name, answer=vote, confidence=1.0, about={"a": "1"}) for name, vote in said]
+    message: tuple[tuple[str, Choice], ...] = (("alice", "reject"), ("\uff21lice", "approve"), ("bob", "approve"))
+    votes = [Word(by=name, answer=vote, confidence=1.0, about={"a": "1"}) for name, vote in message]
     tally = count_votes(votes, {"a": "1"})
     assert [vote.by for vote in tally.counted] == ["\uff21lice", "bob"]

@@ -90,15 +90,15 @@ def test_a_terminal_gets_signs_that_it_has(text: str, encoding: str | None, show
 
 
 @pytest.mark.parametrize(
-    ("names", "beside", "said"),
+    ("names", "beside", "message"),
     [
         pytest.param("", 0, "", id="none"),
         pytest.param("abcd", 0, "a, b, c and 1 more", id="one-more"),
         pytest.param("abcde", 24, "a, b, c and 26 more", id="some-that-have-no-name-here"),
     ],
 )
-def test_the_first_and_the_others_add_up(names: str, beside: int, said: str) -> None:
-    assert name_first(names, beside=beside) == said
+def test_the_first_and_the_others_add_up(names: str, beside: int, message: str) -> None:
+    assert name_first(names, beside=beside) == message
 
 
 # --- columns stay columns, whatever script a name is written in

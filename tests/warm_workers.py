@@ -28,9 +28,9 @@ class _Worker:
 
     def wait(self) -> int:
         if self.returncode is None:
-            said = os.read(self._ended, 16)
+            message = os.read(self._ended, 16)
             os.close(self._ended)
-            self.returncode = int(said or b"-9")
+            self.returncode = int(message or b"-9")
         return self.returncode
 
     def kill(self) -> None:
@@ -64,13 +64,13 @@ def offer_workers() -> None:
 
 def _ask(ours: socket.socket) -> _Worker:
     given, to_worker = os.pipe()
-    from_worker, said = os.pipe()
+    from_worker, message = os.pipe()
     ended, ends = os.pipe()
     with tempfile.TemporaryFile() as place:
         place.write(json.dumps([os.getcwd(), dict(os.environ)]).encode())
         place.seek(0)
-        socket.send_fds(ours, [b"1"], [given, said, ends, place.fileno()])
-    for each in (given, said, ends):
+        socket.send_fds(ours, [b"1"], [given, message, ends, place.fileno()])
+    for each in (given, message, ends):
         os.close(each)
     pid = int(ours.recv(16))
     return _Worker(open(to_worker, "wb", 0), open(from_worker, "rb", 0), pid, ended)
@@ -88,7 +88,7 @@ def _serve(theirs: socket.socket) -> NoReturn:
             os.close(each)
 
 
-def _keep(theirs: socket.socket, given: int, said: int, ends: int, place: int) -> NoReturn:
+def _keep(theirs: socket.socket, given: int, message: int, ends: int, place: int) -> NoReturn:
     """Start a worker, tell its number, and how it ends."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     pid = os.fork()
@@ -101,12 +101,12 @@ def _keep(theirs: socket.socket, given: int, said: int, ends: int, place: int) -
         os.environ.clear()
         os.environ.update(environment)
         os.dup2(given, 0)
-        os.dup2(said, 1)
+        os.dup2(message, 1)
         os.close(given)
-        os.close(said)
+        os.close(message)
         _work()
     theirs.send(str(pid).encode())
-    for each in (given, said, place):
+    for each in (given, message, place):
         os.close(each)
     _, status = os.waitpid(pid, 0)
     os.write(ends, str(os.waitstatus_to_exitcode(status)).encode())

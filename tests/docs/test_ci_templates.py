@@ -201,9 +201,9 @@ def test_the_pre_commit_hook_refuses_a_workflow_that_is_wrong(machine: Callable[
     folder = host.clone()
     (folder / "phase-gate.yaml").write_text("workflow: own.yaml\n", encoding="utf-8")
     (folder / "own.yaml").write_text(WORKFLOW, encoding="utf-8")
-    code, said = host.run(folder, hook["entry"].split())
-    assert code == 0, said
+    code, message = host.run(folder, hook["entry"].split())
+    assert code == 0, message
     (folder / "own.yaml").write_text(WORKFLOW.replace("tests_total", "tests_totl"), encoding="utf-8")
-    code, said = host.run(folder, hook["entry"].split())
+    code, message = host.run(folder, hook["entry"].split())
     assert code == 2
-    assert "own.yaml:4:38: unknown name" in said
+    assert "own.yaml:4:38: unknown name" in message

@@ -43,9 +43,9 @@ class Example:
         return self
 
     def type(self, line: str, *, ends_with: int = 0) -> str:
-        code, said = self.session.type(line)
-        assert code == ends_with, f"$ {line}\n{said}"
-        return said
+        code, message = self.session.type(line)
+        assert code == ends_with, f"$ {line}\n{message}"
+        return message
 
     def status(self) -> Mapping[str, Any]:
         document: Mapping[str, Any] = json.loads(self.session.type("phase-gate status --json")[1])
@@ -94,8 +94,8 @@ def test_first_cycle(example: Example) -> None:
 def test_ci_gate_opens_and_refuses_a_partial_run_and_a_damaged_record(example: Example) -> None:
     assert "GREEN: open" in example.copy("ci-gate").type("sh gate.sh -q")
     assert "Gate 1: All tests passing (stable)" in (example.root / "verdict.md").read_text(encoding="utf-8")
-    said = example.type("sh gate.sh -q -k prices", ends_with=10)
-    assert "gate closed" in said
+    message = example.type("sh gate.sh -q -k prices", ends_with=10)
+    assert "gate closed" in message
     verdict = json.loads((example.root / "verdict.json").read_text(encoding="utf-8"))
     assert verdict["run_note"] == "12 known tests did not run (-k 'prices')"
     with (example.root / ".phase-gate" / "ledger.jsonl").open("a", encoding="utf-8") as ledger:
@@ -106,14 +106,14 @@ def test_ci_gate_opens_and_refuses_a_partial_run_and_a_damaged_record(example: E
 @pytest.mark.sweep
 def test_drive(example: Example) -> None:
     example.copy("drive")
-    said = example.type("phase-gate drive")
-    assert [row for row in said.splitlines() if row.startswith("iteration")] == [
+    message = example.type("phase-gate drive")
+    assert [row for row in message.splitlines() if row.startswith("iteration")] == [
         "iteration 1: RED",
         "iteration 2: GREEN",
         "iteration 3: GREEN",
     ]
-    assert "tests    test_slug.py::test_signs_are_dropped fails" in said
-    assert "drive ends: done: both gates are open: GREEN has exited (3 iterations," in said
+    assert "tests    test_slug.py::test_signs_are_dropped fails" in message
+    assert "drive ends: done: both gates are open: GREEN has exited (3 iterations," in message
     example.type("phase-gate report -o report.html")
     assert "the last drive: done" in (example.root / "report.html").read_text(encoding="utf-8")
 
@@ -130,9 +130,9 @@ def test_custom_evidence(tmp_path: Path) -> None:
     # By the name of its entry point: the suite turns automatic loading off.
     command = "pytest -p open_questions --phase=green --phase-workflow=answered"
 
-    said = example.type(command, ends_with=10)
-    assert "no-open-questions: 1 open question(s) in the sources" in said
-    assert "next    answer them, then run: pytest --phase=green" in said
+    message = example.type(command, ends_with=10)
+    assert "no-open-questions: 1 open question(s) in the sources" in message
+    assert "next    answer them, then run: pytest --phase=green" in message
     example.session.write("price.py", "def price_with_tax(price):\n    return round(price * 1.2, 2)\n")
     example.type(f"{command} --exit-signal='rounded to cents'")
     assert example.reason() == "both gates are open: GREEN has exited, the cycle is done"
@@ -152,8 +152,8 @@ def runs(example: Example) -> list[Mapping[str, Any]]:
 def test_release_pipeline(example: Example) -> None:
     example.copy("release-pipeline")
     rows = _told(example.type("python release.py"))
-    told = [row for row in rows if "both gates are open" not in row or ";" in row]
-    assert told == [
+    output = [row for row in rows if "both gates are open" not in row or ";" in row]
+    assert output == [
         "QA_VALIDATION: the gate of QA_VALIDATION failed: test_parcel.py::test_a_heavy_parcel_costs_a_surcharge fails; "
         "RECOVERY_LOOP begins: recovery 1 of 5",
         "RECOVERY_LOOP: both gates are open: RECOVERY_LOOP has exited; back to ROLE_PLANNING",
@@ -172,9 +172,9 @@ def test_release_pipeline(example: Example) -> None:
     rows = _told(example.type("python release.py impatient", ends_with=12))
     assert [row.partition(": recovery ")[2] for row in rows[:-1]] == [f"{number} of 5" for number in range(1, 6)]
     assert rows[-1].startswith("RECOVERY_LOOP: STUCK: ")
-    said = example.type("phase-gate pipeline recover", ends_with=12)
+    message = example.type("phase-gate pipeline recover", ends_with=12)
     for heading in ("Current failure", "Root cause", "Failed iterations", "Required human input"):
-        assert f"\n{heading}\n" in said
+        assert f"\n{heading}\n" in message
     assert example.status()["phase"] == "STUCK"
     assert "intact" in example.type("phase-gate audit")
 
@@ -193,9 +193,9 @@ def events(example: Example, kind: str) -> list[Mapping[str, Any]]:
 def test_release_pipeline_with_agents(example: Example) -> None:
     example.copy("release-pipeline")
     example.type("git init -q && git add -A && git commit -q -m 'before the pipeline'")
-    said = example.type("phase-gate drive")
-    begun = [row.rpartition(": ")[2] for row in said.splitlines() if row.startswith("iteration ")]
+    message = example.type("phase-gate drive")
+    begun = [row.rpartition(": ")[2] for row in message.splitlines() if row.startswith("iteration ")]
     assert begun[:2] == ["INTAKE", "CONSENSUS_MASTER_PLAN"]
     assert begun[-6:] == ["QA_VALIDATION", "RECOVERY_LOOP", "QA_VALIDATION", "REVIEW", "AUDIT", "PRODUCTION_GATE"]
-    assert "drive ends: done" in said
+    assert "drive ends: done" in message
     assert example.status()["phase"] == "DONE"

@@ -33,9 +33,9 @@ def place(path: Path, content: str | bytes | None) -> None:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def assert_refused_before_tests(project: Project, ran: Ran, *said: str) -> None:
+def assert_refused_before_tests(project: Project, ran: Ran, *message: str) -> None:
     assert ran.code == 4
-    assert ran.has(*said, "\n  try: ")
+    assert ran.has(*message, "\n  try: ")
     assert not (project.root / "ran.txt").exists(), "no test module was imported"
     assert not (project.root / ".phase-gate").exists(), "nothing was recorded"
     assert "INTERNALERROR" not in ran.out + ran.err
@@ -65,22 +65,22 @@ BAD: dict[str, tuple[str, str | None, tuple[str, ...], tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "content", "arguments", "said"), BAD.values(), ids=BAD)
+@pytest.mark.parametrize(("name", "content", "arguments", "message"), BAD.values(), ids=BAD)
 def test_what_can_not_be_used_is_refused_before_any_test(
-    project: Project, name: str, content: str | None, arguments: tuple[str, ...], said: tuple[str, ...]
+    project: Project, name: str, content: str | None, arguments: tuple[str, ...], message: tuple[str, ...]
 ) -> None:
     project.write(test_calc=WITNESS)
     place(project.root / name, content)
     before = contents(project.root)
     ran = project.run("--phase=red", *arguments)
-    assert_refused_before_tests(project, ran, *said)
+    assert_refused_before_tests(project, ran, *message)
     assert max(len(line) for line in ran.err.splitlines()) < 120
     assert contents(project.root) == before
     if name.startswith("phase-gate."):
         assert project.run("-p", "no:randomly", "--co").code == 0, "without the option it is nobody's business"
-        told = project.call("status")
-        assert (told.code, told.out) == (2, "")
-        assert told.has(*said, "\n  try: ")
+        output = project.call("status")
+        assert (output.code, output.out) == (2, "")
+        assert output.has(*message, "\n  try: ")
 
 
 @pytest.fixture
@@ -139,8 +139,8 @@ def test_state_trouble_does_not_stand_in_the_way_of_the_tests(
     before = contents(red.root)
     ran = red.run("--phase=red", "--phase-report=verdict.json")
     assert_not_recorded(red, ran, problem, slug)
-    said = red.call("declare", "refactoring_complete=true", "--reason", "x", "--json")
-    assert (said.code, said.document["error"]["slug"]) == (11, slug)
+    message = red.call("declare", "refactoring_complete=true", "--reason", "x", "--json")
+    assert (message.code, message.document["error"]["slug"]) == (11, slug)
     assert contents(red.root) == before, "nothing lost, nothing overwritten, no report of a run that was not recorded"
 
 
@@ -179,22 +179,6 @@ def test_a_stored_object_that_is_not_what_it_was(red: Project, damage: str) -> N
     assert ran.code == 11
     assert_output_is_complete(ran)
     assert ran.has("[state-tampered]")
-
-
-def test_a_keyed_ledger_without_its_key(project: Project) -> None:
-    project.write(test_calc=FAILING_TESTS)
-    project.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
-    assert project.run("--phase=red").code == 0
-    before = contents(project.root)
-    for key in ("another", ""):
-        project.environment.setenv("PHASE_GATE_KEY", key)
-        ran = project.run("--phase=red")
-        assert_not_recorded(project, ran, "", "state-key")
-        assert "kept elsewhere" not in ran.out
-        assert project.call("check").code == 11
-    assert contents(project.root) == before
-    project.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
-    assert project.run("--phase=red").code == 0
 
 
 # --- nowhere to write

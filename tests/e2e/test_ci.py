@@ -71,8 +71,8 @@ def test_a_closed_gate_on_github(project: Project, github: Runner) -> None:
     }
     ran = project.run("--phase=green", "--phase-exit=dual")
     assert ran.code == 10
-    (told,) = commands(ran.out)
-    assert told.startswith("::error title=Gate 2 is closed (GREEN%2C iteration 2)::"), "where both are asked for"
+    (message,) = commands(ran.out)
+    assert message.startswith("::error title=Gate 2 is closed (GREEN%2C iteration 2)::"), "where both are asked for"
 
 
 def test_only_the_last_of_several_runs_is_told(project: Project, github: Runner) -> None:

@@ -241,8 +241,8 @@ def test_thresholds_can_be_calibrated_from_what_became_of_claims(project: Projec
     rows = [row for row in found["rows"] if row["claims"]]
     assert (sum(row["claims"] for row in rows), sum(row["true"] for row in rows)) == (2, 1)
     assert [row["low"] <= score < row["high"] for row in rows if row["true"]] == [True]
-    said = project.call("history", "--calibration").out
-    assert [row.split()[1:] for row in said.splitlines() if row.endswith("%")] == [["2", "1", "50%"]]
+    message = project.call("history", "--calibration").out
+    assert [row.split()[1:] for row in message.splitlines() if row.endswith("%")] == [["2", "1", "50%"]]
 
 
 @pytest.mark.criterion("CG-14")

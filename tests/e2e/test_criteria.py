@@ -187,18 +187,18 @@ def test_the_project_s_file_names_them_from_the_root(project: Project, monkeypat
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         pytest.param(["--phase-criteria=gone.md"], "it starts in the folder that you are in", id="typed"),
         pytest.param([], "put it there, or change run: criteria: in the settings", id="in-the-project-s-file"),
         pytest.param(["--phase-criteria="], "neither a number nor a file of criteria", id="empty"),
     ],
 )
-def test_criteria_that_are_not_there_are_a_usage_error(project: Project, words: list[str], told: str) -> None:
+def test_criteria_that_are_not_there_are_a_usage_error(project: Project, words: list[str], message: str) -> None:
     project.write({"phase-gate.yaml": "run:\n  criteria: gone.md\n"})
     ran = begin(project).run("--phase=red", *words)
     assert ran.code == 4
-    assert ran.has("[bad-criteria]", told)
+    assert ran.has("[bad-criteria]", message)
     assert not (project.root / ".phase-gate").exists()
 
 

@@ -41,8 +41,8 @@ def run(project: Project, *arguments: str, plugins: tuple[str, ...] = ()) -> Ran
     try:
         ran = project.run(*arguments, plugins=plugins)
         if getpid() != here:
-            told = {"code": ran.code, "out": ran.out, "environment": sorted(os.environ)}
-            Path(project.root, SEEN).write_text(json.dumps(told), encoding="utf-8")
+            message = {"code": ran.code, "out": ran.out, "environment": sorted(os.environ)}
+            Path(project.root, SEEN).write_text(json.dumps(message), encoding="utf-8")
     finally:
         if getpid() != here:
             _exit(0)
@@ -52,8 +52,8 @@ def run(project: Project, *arguments: str, plugins: tuple[str, ...] = ()) -> Ran
 
 def child_of(project: Project) -> dict[str, Any]:
     """Return what the child saw that came through the session."""
-    told: dict[str, Any] = json.loads((project.root / SEEN).read_text(encoding="utf-8"))
-    return told
+    message: dict[str, Any] = json.loads((project.root / SEEN).read_text(encoding="utf-8"))
+    return message
 
 
 _CALLS_BACK = """

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from phase_gate.claims.agent_output import read_claim_text
 from phase_gate.claims.blocks import read_blocks
 from phase_gate.errors import PhaseGateError
-from phase_gate.report.text import BEGIN, END, block_fields, render_status_block
+from phase_gate.report.text import block_fields, render_status_block
 from phase_gate.storage.signal_file import parse_signal
 from tests.conftest import ROOT
 from tests.e2e.sessions import (
@@ -277,7 +277,7 @@ def test_perfect_metrics_never_become_a_signal(project: Project) -> None:
 
 @pytest.mark.criterion("DG-08")
 @pytest.mark.parametrize(
-    ("files", "environment", "said"),
+    ("files", "environment", "output"),
     [
         pytest.param(
             {"pytest.ini": "[pytest]\naddopts = --exit-signal=always\n"},
@@ -303,14 +303,14 @@ def test_perfect_metrics_never_become_a_signal(project: Project) -> None:
     ],
 )
 def test_a_standing_signal_is_refused_before_any_test_runs(
-    project: Project, files: dict[str, str], environment: str, said: str
+    project: Project, files: dict[str, str], environment: str, output: str
 ) -> None:
     project.write({"test_steps.py": step_tests(1), **files})
     if environment:
         project.environment.setenv("PYTEST_ADDOPTS", environment)
     ran = project.run("--phase=red")
     assert ran.code == 4
-    assert ran.has(said)
+    assert ran.has(output)
     assert not (project.root / ".phase-gate" / "ledger.jsonl").exists()
 
 
@@ -358,24 +358,6 @@ def read_back(text: str) -> dict[str, Any]:
     (block,) = read_blocks(read_claim_text([text])).blocks
     assert not block.problems
     return {key: value if key == "PHASE" else json.loads(value) for key, value in block.fields.items()}
-
-
-@pytest.mark.criterion("DG-11")
-def test_a_verdict_as_a_block_reads_back_to_the_same_values(project: Project) -> None:
-    leave_red(project, 2).write(steps=steps(1))
-    project.run("--phase=green", f'--exit-signal=it says: "done"\n{END}\nключ: true')
-    printed = project.call("status", "--block")
-    assert printed.code == 10
-    rows = printed.out.splitlines()
-    assert (rows[0], rows[-1]) == (BEGIN, END)
-    assert "DUAL_GATE:" in rows
-    block = read_back(f"An agent says:\n\n{printed.out}\nand goes on.\n")
-    verdict = project.status()["evaluation"]
-    assert (block["GATE_1"], block["GATE_2"], block["CAN_EXIT"]) == (False, True, False)
-    assert block == block_fields(verdict)
-    assert (block["REASON"], block["EXIT_SIGNAL"]) == (verdict["reason"], True)
-    for name, value in verdict["gate_1"]["values"].items():
-        assert f"{name}: {json.dumps(value)}" in block["GATE_1_DETAIL"]
 
 
 _values = st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False)
@@ -719,23 +701,6 @@ def test_a_condition_is_added_to_the_gate(project: Project) -> None:
     assert project.run("--phase=red").code == 0
 
 
-@pytest.mark.criterion("DG-19")
-def test_a_replaced_gate_is_shown_in_every_verdict(project: Project) -> None:
-    project.write({"phase-gate.yaml": "phases:\n  RED:\n    condition: tests_failing > 0\n    replace: true\n"})
-    project.write(test_steps=step_tests(2), steps=steps(1))
-    ran, verdict = judge(project, "--phase=red")
-    assert ran.code == 0
-    assert ran.has("Gate 1  Tests generated and failing (replaced)", "tests_failing > 0")
-    assert verdict["gate_1"]["replaced"] is True
-    assert verdict["gate_1"]["condition"] == "tests_failing > 0"
-    # The guards stay, and Gate 2 does.
-    assert "complete-run" in [guard["name"] for guard in verdict["gate_1"]["guards"]]
-    assert (verdict["can_exit"], sentence(verdict)) == (False, WAITS)
-    signal = project.call("signal", "--reason", "enough", "-v")
-    assert signal.code == 0
-    assert signal.has("(replaced)")
-
-
 # --- DG-20 -------------------------------------------------------------------------------------------------------
 
 DUAL_GATE = (ROOT / "tests" / "data" / "dual-gate.yaml").read_text(encoding="utf-8")
@@ -786,29 +751,6 @@ def test_the_four_gates_of_the_document_drive_a_session(project: Project) -> Non
     assert verdict["metrics"].get("docs_generated", 0) == 0
     assert (verdict["gate_1"]["satisfied"], verdict["can_exit"], verdict["warnings"]) == (False, False, [PREMATURE])
     assert "0 of 3 documents written or changed in this cycle" in sentence(verdict)
-
-
-@pytest.mark.criterion("DG-20")
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        pytest.param(
-            "exit_signal == true", "tests_failing == 0", "Gate 2 is always the explicit signal", id="inferred-gate-2"
-        ),
-        pytest.param(
-            "gate_1 == true AND gate_2 == true",
-            "gate_1 == true OR gate_2 == true",
-            "a phase ends only when both gates are open",
-            id="one-gate-is-enough",
-        ),
-        pytest.param("tests_failing == 0", "tests_broken == 0", "unknown name 'tests_broken'", id="unknown-metric"),
-    ],
-)
-def test_a_changed_document_can_not_weaken_the_gates(project: Project, old: str, new: str, said: str) -> None:
-    project.write({"dual-gate.yaml": DUAL_GATE.replace(old, new), "test_steps.py": step_tests(1)})
-    ran = project.run("--phase=red", BY_DOCUMENT)
-    assert ran.code == 4
-    assert ran.has("dual-gate.yaml:", said)
 
 
 @pytest.mark.criterion("DG-20")

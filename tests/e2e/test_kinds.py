@@ -126,12 +126,6 @@ def test_stopped_at_a_failure_that_is_the_last_test_is_complete(suite: Project) 
     expect(suite, "complete", streak=0, iteration=2)
 
 
-def test_ctrl_c_in_red_stays_2_beside_a_broken_module(project: Project) -> None:
-    project.write(test_a="import no_such_module\n", test_b="def test_stop():\n    raise KeyboardInterrupt\n")
-    assert project.run_process("--phase=red").code == 2
-    expect(project, "incomplete", "interrupted", streak=0, iteration=0)
-
-
 # --- partial
 
 

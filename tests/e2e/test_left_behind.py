@@ -24,7 +24,7 @@ def sub(a, b):
 
 
 @pytest.mark.parametrize(
-    ("what", "said"),
+    ("what", "message"),
     [
         pytest.param("shutil.rmtree('.phase-gate')", "was removed while the tests ran", id="removed"),
         pytest.param(
@@ -34,13 +34,13 @@ def sub(a, b):
         ),
     ],
 )
-def test_a_state_folder_without_this_run_is_named(project: Project, what: str, said: str) -> None:
+def test_a_state_folder_without_this_run_is_named(project: Project, what: str, message: str) -> None:
     project.environment.setenv("CI", "1")  # nothing remembers how far the folder had come
     project.red().write(calc=DOING.format(what=what))
     shutil.copytree(project.root / ".phase-gate", project.root / "kept")
     ran = project.run("--phase=green")
     assert ran.code == 11
-    assert ran.has("2 passed", "nothing recorded, the gate is closed", said, "state-storage", "then run again")
+    assert ran.has("2 passed", "nothing recorded, the gate is closed", message, "state-storage", "then run again")
     assert "AssertionError" not in ran.out
     assert project.gate("check").code != 0
 

@@ -103,7 +103,7 @@ def test_a_shard_writes_through_no_link(project: Project, outside: Path, name: s
 
 
 @pytest.mark.parametrize(
-    ("rules", "link", "said"),
+    ("rules", "link", "message"),
     [
         pytest.param("run: {dir: ../elsewhere}", "", "is not a path below the root", id="a-state-folder-above"),
         pytest.param("run: {report: ../gate.json}", "", "is not a path below the root", id="a-report-above"),
@@ -112,7 +112,7 @@ def test_a_shard_writes_through_no_link(project: Project, outside: Path, name: s
     ],
 )
 def test_a_file_of_the_project_names_no_other_place(
-    project: Project, outside: Path, rules: str, link: str, said: str
+    project: Project, outside: Path, rules: str, link: str, message: str
 ) -> None:
     project.write({"phase-gate.yaml": f"{rules}\n"})
     if link:
@@ -120,7 +120,7 @@ def test_a_file_of_the_project_names_no_other_place(
     beside = sorted(project.root.parent.iterdir())
     ran = project.run("--phase=green")
     assert ran.code == 4
-    assert ran.has(said, "[bad-configuration]", "try: ")
+    assert ran.has(message, "[bad-configuration]", "try: ")
     assert (sorted(project.root.parent.iterdir()), contents(outside)) == (beside, {})
 
 

@@ -58,19 +58,6 @@ def test_what_the_exit_status_means_in_green(
     assert state_of(passing).exited, "the verdict does not depend on what the status means"
 
 
-@pytest.mark.parametrize(
-    ("meaning", "code"),
-    [
-        pytest.param("tests", 1, id="tests-failed"),
-        pytest.param("gate1", 0, id="as-red-wants-it"),
-        pytest.param("dual", 10, id="but-nobody-gave-the-signal"),
-    ],
-)
-def test_what_the_exit_status_means_in_red(project: Project, meaning: str, code: int) -> None:
-    project.write(test_calc=FAILING_TESTS)
-    assert project.run("--phase=red", f"--phase-exit={meaning}").code == code
-
-
 def test_the_meaning_may_stand_in_the_file_and_the_option_wins(passing: Project) -> None:
     passing.write({"phase-gate.yaml": "run: {exit: tests}\n"})
     assert passing.run("--phase=green").code == 0
@@ -185,7 +172,7 @@ def test_a_workflow_file_and_the_end_of_its_cycle(passing: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "said"),
+    ("option", "message"),
     [
         pytest.param("--phase-workflow=nosuch", "there is no workflow 'nosuch'", id="unknown-workflow"),
         pytest.param("--phase-workflow=nosuch.yaml", "nosuch.yaml", id="a-file-that-is-not-there"),
@@ -196,10 +183,10 @@ def test_a_workflow_file_and_the_end_of_its_cycle(passing: Project) -> None:
         pytest.param("--phase-confirming=x", "--phase-confirming=x: not I/N", id="a-hidden-option-by-hand"),
     ],
 )
-def test_usage_errors_come_first_and_write_nothing(passing: Project, option: str, said: str) -> None:
+def test_usage_errors_come_first_and_write_nothing(passing: Project, option: str, message: str) -> None:
     ran = passing.run("--phase=green", option)
     assert ran.code == 4
-    assert said in ran.text
+    assert message in ran.text
     assert "try: " in ran.text
     assert not (passing.root / ".phase-gate").exists()
 

@@ -107,8 +107,8 @@ def test_before_is_what_green_ended_with_however_late_the_first_run_comes(projec
 
 def test_a_declaration_opens_the_gate_and_wins(project: Project) -> None:
     refactor(begin_with_refactor(project))
-    said = project.call("declare", "no_improvements_found=true", "--reason", "os is for later", "--by", "ann")
-    assert said.code == 0
+    message = project.call("declare", "no_improvements_found=true", "--reason", "os is for later", "--by", "ann")
+    assert message.code == 0
     code, out, verdict = refactor(project)
     assert code == 0
     assert "+ no_more_improvements_identified == true          true (declared by ann)" in out

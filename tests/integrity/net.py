@@ -112,8 +112,8 @@ def read() -> dict[str, Entry]:
 def compare(name: str, was: frozenset[str], has: frozenset[str]) -> Iterator[str]:
     """Yield a line about a scenario that is judged by other guards or clauses than before."""
     if was != has:
-        told = [f"lost {each}" for each in sorted(was - has)] + [f"gained {each}" for each in sorted(has - was)]
-        yield f"{name}: {', '.join(told)}{'' if has else ': OPENS'}"
+        message = [f"lost {each}" for each in sorted(was - has)] + [f"gained {each}" for each in sorted(has - was)]
+        yield f"{name}: {', '.join(message)}{'' if has else ': OPENS'}"
 
 
 def count_refusers(known: Mapping[str, Scenario], entries: Mapping[str, Entry]) -> list[str]:
@@ -160,10 +160,10 @@ def main(words: Sequence[str] | None = None) -> int:
             if not options.short:
                 entries[name] = entry
                 FILE.write_text(render(entries), encoding="utf-8")  # at once: the whole of it takes long
-            told = [*compare(name, known[name].refused_by, found)]
-            differences += told
+            message = [*compare(name, known[name].refused_by, found)]
+            differences += message
             line = render_line(name, {**entry, "all": found})
-            print(f"[{number}/{len(waiting)}] {line}", *told, sep="\n", flush=True)
+            print(f"[{number}/{len(waiting)}] {line}", *message, sep="\n", flush=True)
     print(f"{len(differences)} judged otherwise than the corpus has it", *sorted(differences), sep="\n")
     return 1 if differences else 0
 

@@ -53,7 +53,7 @@ class Played(Value):
     #: Guards, clauses, errors and kinds of runs; nothing where both gates open.
     refused_by: frozenset[str]
     #: All that was said since RED, with the verdict as JSON, in one line: a panel wraps wherever its names end.
-    said: str
+    message: str
     #: What the proof or the run has to say against it, without refusing.
     findings: tuple[str, ...] = ()
     #: Which experiments refuse it.
@@ -123,8 +123,8 @@ class WarmPlace(Place):
         if filled[:2] != (self.python, "-m") or is_started:
             self._stage.is_cold |= re.search(r"-m (pytest|phase_gate)|-c .*pytest", " ".join(filled)) is not None
             return super().run(words, environment)
-        code, said = self._stage.children.run_mixed(self.root, filled[2:], given)
-        self.said.append(said)
+        code, message = self._stage.children.run_mixed(self.root, filled[2:], given)
+        self.said.append(message)
         return code
 
 
@@ -159,20 +159,22 @@ class StageGate(PhaseGate):
         """Tell who refuses the last claim, which was made."""
         if self.is_done(place, step):
             findings = tuple(each["detail"] for each in _document(place.said[-2]).get("findings", ()))
-            return Played(refused_by=OPENS, said=" ".join(" ".join(place.said).split()), findings=findings)
+            return Played(refused_by=OPENS, message=" ".join(" ".join(place.said).split()), findings=findings)
         self._ask(place, step, "status", "--json")
         document = _document(place.said[-1])
-        told = [
+        details = [
             each["detail"] for each in (document.get("evaluation") or {}).get("findings", ()) if each["tier"] == "hard"
         ]
-        said = " ".join(" ".join(place.said).split())
+        message = " ".join(" ".join(place.said).split())
         following = str(document.get("next_command") or "")
         return Played(
             refused_by=unmet_now(document),
-            said=said,
+            message=message,
             next_command=following,
             next_code=_type(place, following) if following else 0,
-            experiments=frozenset(EXPERIMENTS[each] for each in EXPERIMENTS for text in told if text.startswith(each)),
+            experiments=frozenset(
+                EXPERIMENTS[each] for each in EXPERIMENTS for text in details if text.startswith(each)
+            ),
         )
 
 
@@ -185,8 +187,8 @@ def _type(place: Place, command: str) -> int:
 # --- what refuses a scenario
 
 
-def _document(said: str) -> Any:
-    return json.loads(said[said.index("{\n") : said.rindex("}") + 1])
+def _document(message: str) -> Any:
+    return json.loads(message[message.index("{\n") : message.rindex("}") + 1])
 
 
 def unmet(document: Mapping[str, Any]) -> frozenset[str]:

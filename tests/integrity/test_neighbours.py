@@ -61,8 +61,8 @@ def test_frozen_tests_are_not_left_behind(
     bad: Project, happens: Callable[[Project], None], more: tuple[str, ...], told_by: str
 ) -> None:
     happens(bad)
-    is_kept, said = go_elsewhere(bad, OTHER_TASK, *more)
-    assert (is_kept, told_by in said) == (False, True), said
+    is_kept, message = go_elsewhere(bad, OTHER_TASK, *more)
+    assert (is_kept, told_by in message) == (False, True), message
 
 
 def test_nor_in_refactor(bad: Project) -> None:
@@ -86,9 +86,9 @@ def test_what_can_not_be_compared_is_in_doubt(bad: Project, is_removed: bool, to
     (bad.state / "ledger.jsonl").write_text("{}\n", encoding="utf-8")
     if is_removed:
         bad.remove(".phase-gate/ledger.jsonl", ".phase-gate/state.json")
-    is_kept, said = go_elsewhere(bad, OTHER_TASK)
-    assert not is_kept, said
-    assert f"the frozen tests of task default can't be compared: {told_by}" in said
+    is_kept, message = go_elsewhere(bad, OTHER_TASK)
+    assert not is_kept, message
+    assert f"the frozen tests of task default can't be compared: {told_by}" in message
 
 
 # --- twins
@@ -97,8 +97,8 @@ def test_what_can_not_be_compared_is_in_doubt(bad: Project, is_removed: bool, to
 def test_twin_another_task_on_the_same_tests(bad: Project) -> None:
     commented = FAILING_TESTS.replace("    assert", "    # why\n    assert")
     bad.write(calc=CALC, test_calc=f"{commented}\n\ndef test_more():\n    pass\n")
-    is_kept, said = go_elsewhere(bad, OTHER_TASK)
-    assert (is_kept, "Warning" in said) == (True, False), said
+    is_kept, message = go_elsewhere(bad, OTHER_TASK)
+    assert (is_kept, "Warning" in message) == (True, False), message
     assert bad.run("--phase=green", OTHER_TASK).code == 0
 
 
@@ -117,8 +117,8 @@ def end_cycle(project: Project) -> None:
 def test_twin_a_task_without_an_open_freeze_holds_no_other(bad: Project, happens: Callable[[Project], None]) -> None:
     happens(bad)
     weaken(bad)
-    is_kept, said = go_elsewhere(bad, OTHER_TASK)
-    assert is_kept, said
+    is_kept, message = go_elsewhere(bad, OTHER_TASK)
+    assert is_kept, message
 
 
 def test_twin_another_root_in_the_same_state_folder(bad: Project, tmp_path: Path) -> None:

@@ -44,12 +44,12 @@ def test_is_judged_as_the_corpus_says(stage: Stage, scenario: Scenario, request:
     if is_proven:
         request.getfixturevalue("with_proof")
     played = stage.play(scenario)
-    assert played.refused_by == scenario.refused_by, played.said
+    assert played.refused_by == scenario.refused_by, played.message
     assert played.next_code not in NOWHERE.get(played.next_command.split(" ")[0], ()), played.next_command
     if scenario.is_cheat or is_proven:  # what is named of honest work comes from a proof
-        assert [text for text in scenario.names if text not in played.said] == [], played.said
+        assert [text for text in scenario.names if text not in played.message] == [], played.message
     if not scenario.is_cheat:
-        assert "Warning" not in played.said
+        assert "Warning" not in played.message
         assert {*played.findings} <= {*scenario.names}
 
 

@@ -78,7 +78,7 @@ class Row(Value):
     #: When it is refused.
     closes: Literal["never", "strict", "always"]
     #: What the answer has in it.
-    said: tuple[str, ...]
+    message: tuple[str, ...]
     base: Mapping[str, str] = BASE
     #: Runs of pytest, where nothing has to be tried again, or alone.
     starts: int | None = None
@@ -86,13 +86,15 @@ class Row(Value):
 
 def row(
     closes: Literal["never", "strict", "always"],
-    *said: str,
+    *message: str,
     price: str = PRICE,
     tests: str = OLD,
     files: Files | None = None,
     **more: Any,
 ) -> Row:
-    return Row(files={"price.py": price, "test_price.py": tests, **(files or {})}, closes=closes, said=said, **more)
+    return Row(
+        files={"price.py": price, "test_price.py": tests, **(files or {})}, closes=closes, message=message, **more
+    )
 
 
 NOTHING, ONLY = "no test is new or changed since main", "only tests changed since main"
@@ -196,7 +198,7 @@ def test_what_becomes_of_a_pull_request(tmp_path: Path, row: Row) -> None:
     change = change_of(root)
     proof = prove_change(change, seconds=240.0)
     text = render_proof(proof, change).text
-    assert [said for said in row.said if said not in text] == [], text
+    assert [message for message in row.message if message not in text] == [], text
     assert not proof.problem
     assert row.starts in (proof.starts, None), text
     refused = (row.closes == "always", row.closes != "never")
@@ -366,8 +368,8 @@ def test_what_a_ci_job_gets(project: Project) -> None:
     skips = "import calc\nimport pytest\n\n\ndef test_x():\n    if not calc.add(1, 2):\n        pytest.skip('later')\n"
     write(project.root, {"calc.py": ADD, "test_calc.py": TEST_ADD, "test_new.py": skips})
     summary = project.root.parent / "summary.md"
-    told = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
-    ran = project.gate("prove", "--base", "main", "--seconds", "240", **told)
+    output = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
+    ran = project.gate("prove", "--base", "main", "--seconds", "240", **output)
     assert ran.code == 0
     orders = [line for line in ran.out.splitlines() if line.startswith("::")]
     assert [order.partition("::test")[0].partition(",title")[0] for order in orders] == [
@@ -375,8 +377,8 @@ def test_what_a_ci_job_gets(project: Project) -> None:
     ]
     assert "it is skipped without the change" in orders[0]
     assert "- test_calc.py::test_add: fails without the change, passes" in summary.read_text(encoding="utf-8")
-    ran = project.gate("prove", "--base", "main", "--seconds", "240", "--strict", **told)
+    ran = project.gate("prove", "--base", "main", "--seconds", "240", "--strict", **output)
     orders = [line for line in ran.out.splitlines() if line.startswith("::")]
     assert [order.partition(" ")[0] for order in orders] == ["::error"]
-    plain = project.gate("prove", "--base", "main", "--seconds", "240", "--markdown", **told)
+    plain = project.gate("prove", "--base", "main", "--seconds", "240", "--markdown", **output)
     assert "::" not in plain.out.replace("py::", "")

@@ -37,7 +37,7 @@ def last(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("targets", "strict", "said"),
+    ("targets", "strict", "message"),
     [
         pytest.param((PROVEN, IDLE), False, "next: let it fail without the change, or mark ", id="all-that-it-has"),
         pytest.param((PROVEN, GUARD), True, "next: let it fail without the change, or mark ", id="a-guard-if-strict"),
@@ -46,10 +46,10 @@ def last(text: str) -> str:
         pytest.param((PROVEN, GUARD, FLAKY, UNKNOWN), False, "1 of 4 tests needs the change; 1 passes", id="nothing"),
     ],
 )
-def test_says_what_to_do_where_it_is_refused(targets: tuple[TargetProof, ...], strict: bool, said: str) -> None:
+def test_says_what_to_do_where_it_is_refused(targets: tuple[TargetProof, ...], strict: bool, message: str) -> None:
     proof = Proof(targets=targets, starts=3)
-    assert last(render_proof(proof, CHANGE, strict=strict).text).startswith(said)
-    assert said in render_proof(proof, CHANGE, strict=strict).markdown
+    assert last(render_proof(proof, CHANGE, strict=strict).text).startswith(message)
+    assert message in render_proof(proof, CHANGE, strict=strict).markdown
 
 
 def test_says_nothing_to_do_where_no_change_is_asked_about() -> None:

@@ -213,8 +213,8 @@ def test_a_module_from_an_installed_copy_says_nothing(tmp_path: Path, kind: Kind
     write(root, {"test_calc.py": test, "lib/shop/__init__.py": "", "lib/shop/calc.py": ADD})
     sandbox = Sandbox(root=root, contents={"lib/shop/calc.py": WRONG.encode()})
     run = run_in(sandbox, "test_calc.py", kind)
-    said = "lib/shop/calc.py was imported from an installed copy of it, not from the sandbox"
-    assert run.problem == (said if is_stray else "")
+    message = "lib/shop/calc.py was imported from an installed copy of it, not from the sandbox"
+    assert run.problem == (message if is_stray else "")
 
 
 @pytest.mark.sampled(1)

@@ -54,8 +54,8 @@ def test_of_a_run_that_did_not_end_only_whole_functions_count() -> None:
     rows = [f"test_a.py::test_{name}" for name in ("a[1]", "a[2]", "b[1]", "b[2]", "c", "d")]
     answers: list[dict[str, Any]] = [{"kind": "collected", "items": [{"id": row} for row in rows], "dropped": []}]
     for test_id in (*rows[:3], "test_a.py::test_c"):
-        said = {"outcome": "passed", "expected": False, "lie": "", "doubt": "", "files": []}
-        answers += [{"kind": "started", "id": test_id}, {"kind": "report", "id": test_id, **said}]
+        output = {"outcome": "passed", "expected": False, "lie": "", "doubt": "", "files": []}
+        answers += [{"kind": "started", "id": test_id}, {"kind": "report", "id": test_id, **output}]
     heard = Heard(kind="mounted", folder="", answers=tuple(answers), seconds=30.0, late="30 s")
     run = read_heard(heard, Sandbox(root=Path()))
     assert run.problem == "it took longer than 30 s in test_a.py::test_c"
@@ -80,23 +80,23 @@ KILLS = {
 
 @pytest.mark.parametrize("name", KILLS)
 def test_a_treatment_that_dies_or_never_ends_twice_is_refuted(tmp_path: Path, kind: Kind, name: str) -> None:
-    code, said = KILLS[name]
+    code, output = KILLS[name]
     conftest = "import calc\n" if name == "exits-as-pytest-does" else ""
     seconds = 2 if name == "never-ends" else 240
     target = prove(tmp_path, {"calc.py": code}, red={"conftest.py": conftest}, seconds=seconds)
     assert target.verdict == "fails-with", target
     assert target.why.startswith("it passes outside, and ends the sandbox, twice: ")
-    assert said in target.why
+    assert output in target.why
 
 
 def test_what_was_over_is_said(tmp_path: Path, kind: Kind) -> None:
     write(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": LOOPS})
-    for limits, said in (
+    for limits, output in (
         (Limits(processor=2, clock=900), "2 s of processor time"),
         (Limits(processor=900, clock=3), "3 s"),
     ):
         run = run_in(Sandbox(root=tmp_path), "test_calc.py", kind, limits=limits)
-        assert run.problem == f"it took longer than {said} in test_calc.py::test_add"
+        assert run.problem == f"it took longer than {output} in test_calc.py::test_add"
         assert (run.is_cut, run.is_late) == (True, True)
 
 
@@ -188,7 +188,7 @@ BUILT = "as it was built last, and {} has changed: nothing is built in a sandbox
 
 
 @pytest.mark.parametrize(
-    ("file", "before", "now", "verdict", "said"),
+    ("file", "before", "now", "verdict", "output"),
     [
         pytest.param("fast.py", "def two():\n    return 0\n", "def two():\n    return 2\n", "proven", "", id="from-it"),
         pytest.param("fast.py", "two = int\n", "def two():\n    return 1\n", "fails-with", "1 == 2", id="hides-it"),
@@ -198,7 +198,7 @@ BUILT = "as it was built last, and {} has changed: nothing is built in a sandbox
     ],
 )
 def test_a_built_module_is_left_out_where_its_source_changed(
-    tmp_path: Path, built: Path, file: str, before: str, now: str, verdict: str, said: str
+    tmp_path: Path, built: Path, file: str, before: str, now: str, verdict: str, output: str
 ) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     shutil.copy(built, tmp_path)
@@ -206,7 +206,7 @@ def test_a_built_module_is_left_out_where_its_source_changed(
     red = {".gitignore": "*.so\n", "test_calc.py": test, file: before}
     target = prove(tmp_path, {file: now}, red=red)
     assert target.verdict == verdict, target
-    assert said.format(file) in target.why
+    assert output.format(file) in target.why
 
 
 # --- what tells a sandbox apart

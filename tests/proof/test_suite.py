@@ -95,11 +95,11 @@ def test_each_kind_of_finding(tmp_path: Path, kind: Kind) -> None:
     before = {path: path.read_bytes() for path in sorted(tmp_path.rglob("*"))}
     proof = prove_suite(tmp_path)
     assert not proof.problem
-    told = render_suite(proof)
-    assert [(each.line, each.is_error) for each in told.places if each.is_error] == [
+    output = render_suite(proof)
+    assert [(each.line, each.is_error) for each in output.places if each.is_error] == [
         (line, True) for line in (23, 28, 50, 34)
     ]
-    text, _, spent = told.text.rpartition(" (")
+    text, _, spent = output.text.rpartition(" (")
     assert text == FOUND
     # As it is, altered, behind the one that ends pytest, and five that still pass.
     assert spent == f"8 runs of pytest in {proof.seconds:g} s)"
@@ -147,7 +147,7 @@ def test_chosen_paths_and_the_projects_own_choice_count(project: Project) -> Non
 
 
 @pytest.mark.parametrize(
-    ("files", "said"),
+    ("files", "message"),
     [
         pytest.param({"calc.py": CALC}, "nothing tried: pytest collected no test", id="no-tests"),
         pytest.param(
@@ -157,9 +157,9 @@ def test_chosen_paths_and_the_projects_own_choice_count(project: Project) -> Non
         ),
     ],
 )
-def test_nothing_to_try_is_11(project: Project, files: dict[str, str], said: str) -> None:
+def test_nothing_to_try_is_11(project: Project, files: dict[str, str], message: str) -> None:
     ran = project.write(files).gate("prove", "--suite")
-    assert (ran.code, ran.out.strip()) == (11, said)
+    assert (ran.code, ran.out.strip()) == (11, message)
 
 
 def test_other_options_are_refused(project: Project) -> None:

@@ -62,7 +62,7 @@ _STUB = {"check": _COMPARED, "before": "raise NotImplementedError", "reference":
 
 
 @pytest.mark.parametrize(
-    ("table", "given", "verdict", "said"),
+    ("table", "given", "verdict", "message"),
     [
         pytest.param("ROWS", {"rows": "[(1, 2), (3, 6)]"}, "proven", "", id="a-registry-that-grows"),
         pytest.param(_NAMED, {}, "proven", "", id="a-row-that-stays"),
@@ -102,14 +102,16 @@ _STUB = {"check": _COMPARED, "before": "raise NotImplementedError", "reference":
         ),
     ],
 )
-def test_what_a_source_gives_a_test(tmp_path: Path, table: str, given: dict[str, str], verdict: str, said: str) -> None:
+def test_what_a_source_gives_a_test(
+    tmp_path: Path, table: str, given: dict[str, str], verdict: str, message: str
+) -> None:
     proof = step(tmp_path, table, **{**_MENDED, **given})
     if verdict == "cannot-be-proven":
         assert verdicts(proof)["test_double"] != "row-changed"
     else:
         assert verdicts(proof) == {"test_double": verdict}
-    assert said in " ".join((proof.targets[0].why, *proof.notes))
-    assert bool(proof.notes or proof.targets[0].is_disproven) is bool(said)
+    assert message in " ".join((proof.targets[0].why, *proof.notes))
+    assert bool(proof.notes or proof.targets[0].is_disproven) is bool(message)
 
 
 def test_the_path_of_a_sandbox_is_no_other_value(tmp_path: Path, kind: Kind) -> None:
@@ -119,19 +121,19 @@ def test_the_path_of_a_sandbox_is_no_other_value(tmp_path: Path, kind: Kind) -> 
 
 
 @pytest.mark.parametrize(
-    ("check", "said"),
+    ("check", "message"),
     [
         ("abs(double(1) - 2) < LIMIT", "compares with calc.py:1 LIMIT"),
         ("double(1) == pytest.approx(2, abs=LIMIT)", "compares with calc.py:1 LIMIT"),
         ("near(double(1), 2)", "compares with calc.py:8 near"),
     ],
 )
-def test_a_tolerance_and_a_comparison_that_change_are_named(tmp_path: Path, check: str, said: str) -> None:
+def test_a_tolerance_and_a_comparison_that_change_are_named(tmp_path: Path, check: str, message: str) -> None:
     code = "LIMIT = {0}\n\n\ndef double(a):\n    return 0\n\n\ndef near(a, b):\n    return abs(a - b) < {0}\n"
     test = f"import pytest\nfrom calc import LIMIT, double, near\n\n\ndef test_double():\n    assert {check}\n"
     red = {"test_calc.py": test, "calc.py": code.format(1)}
     proof = prove(tmp_path, red, {"calc.py": code.format(9)}, ["test_calc.py::test_double"])
-    assert proof.notes == (f"test_calc.py:6 {said}, which has changed since RED",)
+    assert proof.notes == (f"test_calc.py:6 {message}, which has changed since RED",)
 
 
 @pytest.mark.parametrize(
@@ -147,8 +149,8 @@ def test_a_tolerance_and_a_comparison_that_change_are_named(tmp_path: Path, chec
 def test_functions_and_values_that_were_there_are_named(before: str, now: str, is_named: bool) -> None:
     written = {"test_a.py::test_a": TargetSource(compared=((3, frozenset({Taken(module="calc", name="two")})),))}
     found = name_references(written, {"calc.py": before.encode()}, {"calc.py": now.encode()})
-    said = ["test_a.py:3 compares with calc.py:1 two, which has changed since RED"]
-    assert list(found) == (said if is_named else [])
+    message = ["test_a.py:3 compares with calc.py:1 two, which has changed since RED"]
+    assert list(found) == (message if is_named else [])
 
 
 _PROPERTY = """\
@@ -189,7 +191,7 @@ def test_hypothesis_that_tries_as_hard_as_before_is_no_other_test(tmp_path: Path
 
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize(
-    ("profile", "said"),
+    ("profile", "message"),
     [
         ("max_examples=1", "max_examples was 100 in RED, and is 1 now"),
         ("derandomize=True", "derandomize was False in RED, and is True now"),
@@ -197,7 +199,7 @@ def test_hypothesis_that_tries_as_hard_as_before_is_no_other_test(tmp_path: Path
         ("suppress_health_check=[HealthCheck.too_slow]", "suppress_health_check was empty in RED, and is too_slow now"),
     ],
 )
-def test_hypothesis_that_tries_less_hard_is_another_test(tmp_path: Path, profile: str, said: str) -> None:
+def test_hypothesis_that_tries_less_hard_is_another_test(tmp_path: Path, profile: str, message: str) -> None:
     proof = try_profile(tmp_path, profile)
     assert verdicts(proof) == {"test_double": "row-changed"}
-    assert said in proof.targets[0].why
+    assert message in proof.targets[0].why

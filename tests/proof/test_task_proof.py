@@ -123,8 +123,8 @@ def test_without_red_it_says_what_is_not_shown_and_what_to_type(project: Project
     project.write(test_calc=FAILING_TESTS, calc=CALC)
     project.run("--phase=green")
     assert project.run("--phase=green", "--exit-signal=done").code == 0
-    said = "RED was never seen in this cycle: nothing shows that these tests can fail"
-    project.gate("check").has("GREEN: open", f"note: {said}")
+    message = "RED was never seen in this cycle: nothing shows that these tests can fail"
+    project.gate("check").has("GREEN: open", f"note: {message}")
     ran = project.gate("prove")
     assert ran.code == 13
     ran.has("RED was never seen in this cycle", "phase-gate prove --base REV")
@@ -135,10 +135,10 @@ def test_without_sandboxes_it_says_what_is_not_shown(project: Project, monkeypat
     monkeypatch.delattr("os.killpg")
     ran = project.run("--phase=green", "--exit-signal=done", "-v")
     assert ran.code == 0
-    said = f"no proof: there are no sandboxes on Windows: use Linux or macOS, or WSL; {UNSHOWN}"
-    assert said in ran.text
+    message = f"no proof: there are no sandboxes on Windows: use Linux or macOS, or WSL; {UNSHOWN}"
+    assert message in ran.text
     checked = project.gate("check", "--json")
-    assert (checked.code, checked.document["notes"]) == (0, [said])
+    assert (checked.code, checked.document["notes"]) == (0, [message])
 
 
 def test_without_red_it_compares_with_the_base_that_is_configured(project: Project) -> None:
@@ -213,16 +213,16 @@ with open(os.environ["TOLD"], "a", encoding="utf-8") as file:
 def test_only_what_runs_the_tests_loads_the_projects_code(
     project: Project, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    told = tmp_path_factory.mktemp("told") / "told.txt"
+    output = tmp_path_factory.mktemp("output") / "told.txt"
     project.write(sitecustomize=TELLS, test_calc=FAILING_TESTS)
     assert project.run("--phase=red", "--exit-signal=red").code == 0
     project.write(calc=CALC)
     project.run("--phase=green")
-    project.environment.setenv("TOLD", str(told))
+    project.environment.setenv("TOLD", str(output))
     project.environment.setenv("PYTHONPATH", ".")
     ran = project.run("-v", "--phase=green", "--exit-signal=done")
     assert ran.has("2 of 2 targets"), ran.out
-    started = [ast.literal_eval(line) for line in told.read_text(encoding="utf-8").splitlines()]
+    started = [ast.literal_eval(line) for line in output.read_text(encoding="utf-8").splitlines()]
     assert started, "the experiments run the tests"
     assert [words for words in started if words[1:3] != ["-m", "pytest"]] == []
 

@@ -240,11 +240,11 @@ def test_gate_names_the_check_and_the_waiver(project: Project) -> None:
     project.run("--phase=green")
     ran = project.gate("signal", "--reason", "done", "--json")
     assert ran.code == 10
-    said = "test_calc.py:9 can't fail: expecting 1000012 instead of 3 passes as well"
+    message = "test_calc.py:9 can't fail: expecting 1000012 instead of 3 passes as well"
     (finding,) = ran.document["findings"]
     assert (finding["slug"], finding["tier"], finding["line"]) == ("targets-proven", "hard", 9)
-    assert said in finding["detail"]
+    assert message in finding["detail"]
     assert 'phase-gate waive targets-proven --reason "..." --by NAME' in ran.document["next_hint"]
     explained = project.gate("explain", "targets-proven").text
     assert "test_calc.py::test_add fails passes still passes not tried" in explained
-    assert said in explained
+    assert message in explained

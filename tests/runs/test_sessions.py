@@ -22,16 +22,16 @@ from phase_gate.workflow.settings import ExitMeaning
 @pytest.mark.parametrize("meaning", ["gate1", "dual"])
 def test_exit_status(tests: Tests, opened: tuple[int, ...], closed: tuple[int, ...], meaning: ExitMeaning) -> None:
     for is_open, expected in ((True, opened), (False, closed)):
-        said = (*range(7), 77)
-        assert tuple(exit_status_for(each, meaning=meaning, tests=tests, is_open=is_open) for each in said) == expected
+        codes = (*range(7), 77)
+        assert tuple(exit_status_for(each, meaning=meaning, tests=tests, is_open=is_open) for each in codes) == expected
 
 
 @pytest.mark.parametrize("tests", ["failing", "passing", "none"])
 def test_to_observe_only_is_pytests_own_status(tests: Tests) -> None:
-    for said in range(7):
+    for code in range(7):
         for is_open in (True, False):
-            status = exit_status_for(said, meaning="tests", tests=tests, is_open=is_open, is_trusted=False)
-            assert status == said
+            status = exit_status_for(code, meaning="tests", tests=tests, is_open=is_open, is_trusted=False)
+            assert status == code
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ class Finisher:
         if seen != self._seen:
             self._seen, self._said = seen, self._said[-1:]
             self._tried.clear()
-        if any(f"[{_BAD_CONFIGURATION}]" in said for said in self._said) and self.craft.fix_settings():
+        if any(f"[{_BAD_CONFIGURATION}]" in shown for shown in self._said) and self.craft.fix_settings():
             self._said.clear()
             self._tried.clear()
             self._answered.clear()
@@ -109,8 +109,8 @@ class Finisher:
         raise DeadEndError(f"nothing is left to type: {_tell(look)}")
 
     def _offered(self, look: Json) -> Iterator[str]:
-        for said in (look.get("next_command"), look.get("next_hint"), look.get("remedy"), *self._said):
-            for line in (said or "").splitlines():
+        for shown in (look.get("next_command"), look.get("next_hint"), look.get("remedy"), *self._said):
+            for line in (shown or "").splitlines():
                 yield from find_commands(line)
 
     def type(self, command: str) -> None:
