@@ -98,7 +98,7 @@ def test_the_pythons_are_those_that_the_package_promises() -> None:
 def test_the_modules_that_workflows_and_tox_call_exist() -> None:
     texts = [path.read_text(encoding="utf-8") for path in (*FILES, ROOT / "tox.ini")]
     called = {name for text in texts for name in re.findall(r"python -m ((?:tests|scripts)(?:\.\w+)+)", text)}
-    assert "tests.releases.notes" in called
+    assert "tests.releases" in called
     places = {name: ROOT.joinpath(*name.split(".")) for name in called}
     missing = [
         name
