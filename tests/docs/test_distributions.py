@@ -6,8 +6,6 @@ Here they are built once, with a tag, and looked into; `tox -e release -- test` 
 from __future__ import annotations
 
 import importlib.util
-import json
-import os
 import shutil
 import subprocess
 import sys
@@ -139,22 +137,6 @@ class Built:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return Built(tmp_path_factory.mktemp("built"))
-
-
-def test_the_command_and_the_metadata_agree_on_the_version(built: Built) -> None:
-    code = (
-        "import json, sys; from importlib.metadata import version; from phase_gate import __version__; "
-        "json.dump([version('phase-gate'), version('pytest-phase-gate'), __version__], sys.stdout)"
-    )
-    there = {**os.environ, "PYTHONPATH": str(built.site)}
-
-    def ask(*words: str) -> str:
-        return subprocess.run(
-            [sys.executable, "-P", *words], env=there, cwd=built.site, capture_output=True, text=True, check=True
-        ).stdout
-
-    assert json.loads(ask("-c", code)) == ["9.8.7"] * 3
-    assert ask("-m", "phase_gate.cli", "--version") == "pytest-phase-gate 9.8.7\n"
 
 
 def test_the_command_does_not_need_pytest(built: Built) -> None:

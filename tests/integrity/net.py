@@ -8,8 +8,7 @@ The corpus (`tests/scenarios`) says who refuses a scenario with every guard in f
   run with an odd outcome does not extend the streak, and so the proof is not asked;
 - `without GUARD`: where one guard alone refuses it, what comes of it without that one.
 
-A change of the product that loses a refusal shows in the difference of that file, or against the corpus. `--table`
-plays nothing, and counts the lines by who refuses.
+A change of the product that loses a refusal shows in the difference of that file, or against the corpus.
 """
 
 from __future__ import annotations
@@ -27,21 +26,13 @@ from pathlib import Path
 from typing import NoReturn
 
 from phase_gate.config.rule_files import load_shipped_guards
-from tests.integrity.stage import EXPERIMENTS, LIMIT, NOT_TRIED, OPENS, STREAK, Played, Stage
-from tests.scenarios import CLAUSES, EXPERIMENT, Scenario, load_scenarios, with_workers
+from tests.integrity.stage import LIMIT, NOT_TRIED, OPENS, STREAK, Played, Stage
+from tests.scenarios import Scenario, load_scenarios, with_workers
 from tests.warm import WITH_PROOF
 
 FILE = Path(__file__).with_suffix(".txt")
 #: The guards that stay in the second play.
 KEPT = frozenset({"complete-run", "targets-proven"})
-#: Who refuses, by their kinds: those that count, those that compare with the freeze, and the experiments.
-WITNESSES = {
-    "counting: runs, outcomes, clauses": frozenset({*CLAUSES.values(), "complete-run", "outcomes-genuine"}),
-    "RED: reasons, order, criteria": frozenset({"red-for-a-reason", "red-was-seen", "criteria-covered"}),
-    "the freeze: tests, skips, rules": frozenset({"tests-kept", "tests-unchanged", "no-new-skips", "rules-unchanged"}),
-    **{f"the experiments: {name}": frozenset({name}) for name in EXPERIMENTS.values()},
-    "the experiments, any": frozenset({EXPERIMENT}),
-}
 #: What would change an inner run.
 _FOREIGN = ("CI", "COVERAGE_", "COV_", "GITHUB_", "GITLAB_", "PHASE_GATE_", "PYTEST_", "PYTHON", "TOX_", "VIRTUAL_ENV")
 
@@ -116,21 +107,6 @@ def compare(name: str, was: frozenset[str], has: frozenset[str]) -> Iterator[str
         yield f"{name}: {', '.join(message)}{'' if has else ': OPENS'}"
 
 
-def count_refusers(known: Mapping[str, Scenario], entries: Mapping[str, Entry]) -> list[str]:
-    """Return a table in Markdown: how many cheats each kind of witness refuses, with all guards and with few."""
-    cheats = [each for each in known.values() if each.is_cheat]
-    few = [entries[each.name]["proof"] for each in cheats if "proof" in entries.get(each.name, {})]
-    rows = ["| refused by | with all guards | with complete-run and the proof only |", "| --- | --- | --- |"]
-    for title, names in WITNESSES.items():
-        alone = sum(bool(each.refused_by) and each.refused_by <= names for each in cheats)
-        some = sum(not each.refused_by.isdisjoint(names) for each in cheats)
-        kept = sum(not each.isdisjoint(names) for each in few)
-        rows.append(f"| {title} | {some}, alone {alone} | {kept} |")
-    is_open = sum(not each.refused_by for each in cheats)
-    rows.append(f"| none: it opens | {is_open} | {sum(not each for each in few)} |")
-    return [*rows, f"| all | {len(cheats)} | {len(few)} |"]
-
-
 # --- the command
 
 
@@ -140,12 +116,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th of them")
     parser.add_argument("--jobs", type=int, default=2, help="scenarios that are played at a time")
     parser.add_argument("--short", action="store_true", help="only with all guards, which takes a third of the time")
-    parser.add_argument("--table", action="store_true", help="play nothing; count cheats by who refuses them")
     options = parser.parse_args(words)
     entries, known = read(), all_scenarios()
-    if options.table:
-        print(*count_refusers(known, entries), sep="\n")
-        return 0
     lines = {name: f"{render_line(name, entries.get(name, {}))} {known[name].refused_by}" for name in known}
     chosen = [name for name, line in lines.items() if re.search(options.only, line)][:: options.every]
     entries = {name: entry for name, entry in entries.items() if name in known}
