@@ -70,30 +70,16 @@ def commit(project: Project) -> None:
     project.commit_all()
 
 
-def amend(project: Project) -> None:
-    project.commit_all()
-    project.git("commit", "-q", "--amend", "-m", "again")
-
-
 def stash(project: Project) -> None:
     project.git("stash", "-q", "-u")
     assert not (project.root / "data.csv").exists()
     project.git("stash", "pop", "-q")
 
 
-def stage_a_part(project: Project) -> None:
-    project.write(calc="")
-    project.git("add", "calc.py")
-    project.write(calc=CALC)
-
-
 #: What happens after the first green run, and what after the second.
 TWINS: dict[str, tuple[Callable[[Project], None], Callable[[Project], None]]] = {
-    "tools write anew": (write_outputs, write_outputs),
     "all is committed at the end": (write_outputs, commit),
-    "all is committed, and amended": (commit, amend),
     "all is stashed, and back": (stash, stash),
-    "a part is staged": (stage_a_part, commit),
 }
 
 
