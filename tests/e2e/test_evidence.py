@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.support import Project
+from tests.support import CALC, Project
 
 RULES = """\
 evidence:
@@ -72,13 +72,3 @@ def test_a_phase_without_tests_is_judged_by_its_commands(project: Project) -> No
     project.write({"letter": "dear all\n"})
     done = project.gate("advance", "-v")
     assert done.has("+ letter_ok", "Gate 1 is open")
-
-
-CALC = """\
-def add(a, b):
-    return a + b
-
-
-def sub(a, b):
-    return a - b
-"""

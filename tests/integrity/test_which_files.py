@@ -83,7 +83,6 @@ TWINS: dict[str, tuple[Callable[[Project], None], Callable[[Project], None]]] = 
 }
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("first", "second"), TWINS.values(), ids=TWINS)
 def test_honest_work_is_not_disturbed(
     once: Project, first: Callable[[Project], None], second: Callable[[Project], None]
