@@ -27,7 +27,7 @@ import tests.unproven  # noqa: F401  (here: an inner session forgets the modules
 from phase_gate import bound
 from phase_gate.evidence import gathering
 from phase_gate.workflow.settings import ProofSettings
-from tests.integrity.stage import Stage
+from tests.integrity.player import ScenarioPlayer
 from tests.support import Project
 from tests.sweeps import IS_WHOLE, keep_sample
 from tests.warm import WITH_PROOF, WITHOUT_EXTRAS, WarmServer
@@ -155,10 +155,10 @@ def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], 
 
 
 @pytest.fixture(scope="session")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+def player(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScenarioPlayer]:
     """Where scenarios of the corpus are played; what leads to RED is played once, and copied."""
-    with contextlib.closing(Stage(tmp_path_factory.mktemp("stage"))) as stage:
-        yield stage
+    with contextlib.closing(ScenarioPlayer(tmp_path_factory.mktemp("player"))) as player:
+        yield player
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ _BEGUN: dict[tuple[object, ...], Path] = {}
 _TELLING = ("CI", "GITHUB_", "GITLAB_", "PHASE_GATE_", "PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 
 
-class Ran(Value):
+class Result(Value):
     """How a run or a command ended."""
 
     code: int
@@ -101,14 +101,14 @@ def find_unmet(verdict: Any) -> set[str]:
     return guards | {clause["text"] for clause in gate["clauses"] if clause["met"] is not True}
 
 
-def call(root: Path, *arguments: str) -> Ran:
+def call(root: Path, *arguments: str) -> Result:
     """Call the command in this process: without the time that a process takes."""
     from phase_gate.cli import main
 
     out, err = io.StringIO(), io.StringIO()
     with contextlib.chdir(root), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main(arguments)
-    return Ran(code=code, out=out.getvalue(), err=err.getvalue(), root=root)
+    return Result(code=code, out=out.getvalue(), err=err.getvalue(), root=root)
 
 
 class Project:
@@ -148,33 +148,33 @@ class Project:
         for name in names:
             (self.root / name).unlink()
 
-    def run(self, *arguments: str, plugins: tuple[str, ...] = ()) -> Ran:
+    def run(self, *arguments: str, plugins: tuple[str, ...] = ()) -> Result:
         """Run pytest in this process: fast, and the plugin is the one under test."""
         chosen = [word for name in plugins for word in ("-p", name)]
         result = self.pytester.runpytest_inprocess(*OURS, *chosen, *arguments)
-        return Ran(code=int(result.ret), out=result.stdout.str(), err=result.stderr.str(), root=self.root)
+        return Result(code=int(result.ret), out=result.stdout.str(), err=result.stderr.str(), root=self.root)
 
-    def run_process(self, *arguments: str, plugins: tuple[str, ...] = (), **environment: str) -> Ran:
+    def run_process(self, *arguments: str, plugins: tuple[str, ...] = (), **environment: str) -> Result:
         """Run pytest in a process of its own: for workers, crashes, signals and exit codes."""
         chosen = [word for name in plugins for word in ("-p", name)]
         return self._module("pytest", *OURS, *chosen, *arguments, **environment)
 
-    def gate(self, *arguments: str, **environment: str) -> Ran:
+    def gate(self, *arguments: str, **environment: str) -> Result:
         """Run the command in a process of its own."""
         return self._module("phase_gate.cli", *arguments, **environment)
 
-    def _module(self, *words: str, **environment: str) -> Ran:
+    def _module(self, *words: str, **environment: str) -> Result:
         """Run `python -m ...`: forked from a warm process, if the interpreter itself need not start otherwise."""
         if any(name.startswith("PYTHON") for name in environment) or not is_plain(os.environ):
             return self.process(sys.executable, "-m", *words, **environment)
         code, out, err = self._children().run(self.root, words, {**os.environ, **environment})
-        return Ran(code=code, out=out, err=err, root=self.root)
+        return Result(code=code, out=out, err=err, root=self.root)
 
-    def call(self, *arguments: str) -> Ran:
+    def call(self, *arguments: str) -> Result:
         """Call the command in this process."""
         return call(self.root, *arguments)
 
-    def process(self, *command: str, **environment: str) -> Ran:
+    def process(self, *command: str, **environment: str) -> Result:
         done = subprocess.run(
             command,
             cwd=self.root,
@@ -184,7 +184,7 @@ class Project:
             timeout=120,
             check=False,
         )
-        return Ran(code=done.returncode, out=done.stdout, err=done.stderr, root=self.root)
+        return Result(code=done.returncode, out=done.stdout, err=done.stderr, root=self.root)
 
     def git(self, *arguments: str) -> str:
         done = self.process("git", "-c", "user.name=dev", "-c", "user.email=dev@example.org", *arguments)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.clause_report import load_criteria
 from tests.conftest import ROOT
-from tests.integrity.stage import EXPERIMENTS
+from tests.integrity.player import EXPERIMENTS
 from tests.sweeps import KEPT, shown_by
 
 #: Has a table of seven, in which the fifth alone shows something; a module's table; two outcomes; and a long test.

@@ -15,7 +15,7 @@ from bench.honesty.picture import draw
 from bench.honesty.play import DONE, NOT_DONE, Answer, play
 from bench.honesty.results import read
 from phase_gate.values import replace
-from tests.integrity.stage import Stage, WarmPlace
+from tests.integrity.player import ScenarioPlayer, WarmPlace
 from tests.scenarios import Scenario, load_scenarios
 
 _GATES = {gate.name: gate for gate in load_gates()}
@@ -37,13 +37,13 @@ Player = Callable[..., Answer]
 
 
 @pytest.fixture
-def play_here(stage: Stage) -> Player:
+def play_here(player: ScenarioPlayer) -> Player:
     """Play a case with this interpreter, in processes that start fast."""
 
     def play_case(case: Scenario, gate_name: str, **more: bool) -> Answer:
         gate = _GATES[gate_name]
         environment = {**environment_here(gate), "PYTHONDONTWRITEBYTECODE": "1"}
-        make_place = partial(WarmPlace, stage)
+        make_place = partial(WarmPlace, player)
         return play(case, gate, sys.executable, environment=environment, make_place=make_place, **more)
 
     return play_case

@@ -27,7 +27,7 @@ from phase_gate.storage.lock import RunLock
 from phase_gate.storage.rollback_guard import RollbackGuard
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import contents
-from tests.support import CALC, FAILING_TESTS, OURS, Project, Ran
+from tests.support import CALC, FAILING_TESTS, OURS, Project, Result
 from tests.warm import WarmServer
 
 # An inner session forgets what it imported: out here each module is read once, not once a session.
@@ -155,7 +155,7 @@ class Desk:
         self.project, self.root, self._capsys = project, project.root, capsys
         self.folder = project.root / ".phase-gate"
 
-    def gate(self, *arguments: str) -> Ran:
+    def gate(self, *arguments: str) -> Result:
         """Call the command in this process."""
         self._capsys.readouterr()
         try:
@@ -163,7 +163,7 @@ class Desk:
         except SystemExit as error:  # --help and --version end so
             code = error.code
         out, err = self._capsys.readouterr()
-        return Ran(code=int(code), out=out, err=err)
+        return Result(code=int(code), out=out, err=err)
 
     def json(self, *arguments: str) -> Any:
         return self.gate(*arguments, "--json").document

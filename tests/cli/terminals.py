@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.cli.conftest import Desk
-from tests.support import Ran
+from tests.support import Result
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def terminal(typed: str = "") -> Iterator[int]:
         os.close(person)
 
 
-def at_terminal(desk: Desk, *arguments: str, typed: str = "") -> Ran:
+def at_terminal(desk: Desk, *arguments: str, typed: str = "") -> Result:
     """Call the command in this process, with a terminal as its input."""
     with terminal(typed) as person, open(person, closefd=False) as stdin, pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", stdin)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import WRONG_CALC, Begin, Desk
 from tests.cli.terminals import at_terminal
-from tests.support import CALC, FAILING_TESTS, Ran
+from tests.support import CALC, FAILING_TESTS, Result
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no pty")
 
@@ -17,7 +17,7 @@ SKIP = ("breaker", "skip", "--reason", "the vendor's sandbox is down until Monda
 FORCE = ("force", "--reason", "the release must not wait for the vendor", "--by", "ann")
 
 
-def attempt(desk: Desk, number: int, code: str = WRONG_CALC) -> Ran:
+def attempt(desk: Desk, number: int, code: str = WRONG_CALC) -> Result:
     desk.project.write(calc=f"{code}\n\nTRY = {number}\n")
     return desk.project.run("--phase=green")
 

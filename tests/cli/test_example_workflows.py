@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.conftest import Begin, Desk
 from tests.conftest import ROOT
-from tests.support import CALC, FAILING_TESTS, Ran
+from tests.support import CALC, FAILING_TESTS, Result
 
 EXAMPLES = ROOT / "examples" / "workflows"
 PROSE = "The calculator adds and subtracts whole numbers, in the order in which they are given to it, {}.\n"
@@ -25,20 +25,20 @@ class Flow:
     def __init__(self, desk: Desk) -> None:
         self.project, self.desk = desk.project, desk
 
-    def gate(self, *words: str, ends_with: int = 0) -> Ran:
+    def gate(self, *words: str, ends_with: int = 0) -> Result:
         ran = self.desk.gate(*words)
         assert ran.code == ends_with, ran.out + ran.err
         return ran
 
-    def run(self, *words: str, ends_with: int = 0) -> Ran:
+    def run(self, *words: str, ends_with: int = 0) -> Result:
         ran = self.project.run(*words)
         assert ran.code == ends_with, ran.out + ran.err
         return ran
 
-    def signal(self, ends_with: int = 0) -> Ran:
+    def signal(self, ends_with: int = 0) -> Result:
         return self.gate("signal", "--reason", "it is done", ends_with=ends_with)
 
-    def vote(self, word: str, confidence: float, ends_with: int = 0) -> Ran:
+    def vote(self, word: str, confidence: float, ends_with: int = 0) -> Result:
         self.project.write({".git/vote.yaml": VOTE.format(word, confidence)})
         return self.gate("pipeline", "vote", ".git/vote.yaml", ends_with=ends_with)
 

@@ -16,7 +16,7 @@ import pytest
 
 from phase_gate.agents.agent_table import AGENT_NAMES
 from tests.cli.conftest import Begin, Desk
-from tests.support import CALC, FAILING_TESTS, Ran
+from tests.support import CALC, FAILING_TESTS, Result
 
 DATA = Path(__file__).parent.parent / "data" / "agents"
 
@@ -40,12 +40,12 @@ VARYING = ((r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME"), (r"\d+ min left", "N min left"
 
 
 @pytest.fixture
-def hook(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+def hook(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Return a function that asks as an agent does: an event on standard input."""
     for name in ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR"):
         monkeypatch.delenv(name, raising=False)
 
-    def ask(desk: Desk, *arguments: str, event: object = None) -> Ran:
+    def ask(desk: Desk, *arguments: str, event: object = None) -> Result:
         text = event if isinstance(event, str) else json.dumps(event if event is not None else {})
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
         before = desk.files()
@@ -56,10 +56,10 @@ def hook(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
     return ask
 
 
-Hook = Callable[..., Ran]
+Hook = Callable[..., Result]
 
 
-def document_of(ran: Ran) -> dict[str, Any]:
+def document_of(ran: Result) -> dict[str, Any]:
     document = {"exit_code": ran.code, "stdout": json.loads(ran.out) if ran.out else None, "stderr": ran.err}
     text = json.dumps(document)
     for pattern, word in VARYING:
@@ -169,13 +169,13 @@ MOVES: Mapping[str, tuple[Callable[[Desk], object], bool]] = {
 }
 
 
-def is_held(ran: Ran) -> bool:
+def is_held(ran: Result) -> bool:
     """Tell whether an answer sends the agent on, as the agent itself reads it."""
     document = json.loads(ran.out) if ran.out else {}
     return ran.code == 2 or "followup_message" in document or document.get("decision") in ("block", "deny")
 
 
-def drive(desk: Desk, hook: Hook, agent: str, event: dict[str, Any], *, most: int = 12) -> tuple[int, Ran]:
+def drive(desk: Desk, hook: Hook, agent: str, event: dict[str, Any], *, most: int = 12) -> tuple[int, Result]:
     """Play an agent that repeats that it is done; return how often it is held up, and the last answer."""
     for held in range(most):
         told = {**event, "loop_count": 0} if "loop_count" in event else {**event, "stop_hook_active": held > 0}

@@ -1,4 +1,4 @@
-"""A door to the warm server, for what is typed into shells."""
+"""The warm server, for what is typed into shells."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.door import Door
+from tests.docs.warm_shell import WarmShell
 from tests.warm import WarmServer
 
 
 @pytest.fixture(scope="session")
-def door(children: Callable[[], WarmServer]) -> Iterator[Door]:
+def shell(children: Callable[[], WarmServer]) -> Iterator[WarmShell]:
     # Not below pytest's folder: the name of a socket has a hundred characters at most.
-    with tempfile.TemporaryDirectory() as folder, contextlib.closing(Door(children, Path(folder))) as door:
-        yield door
+    with tempfile.TemporaryDirectory() as folder, contextlib.closing(WarmShell(children, Path(folder))) as shell:
+        yield shell

@@ -27,7 +27,7 @@ from tests.docs.blocks import (
     wanted_plugins,
     wants_extras,
 )
-from tests.docs.door import Door
+from tests.docs.warm_shell import WarmShell
 
 #: What a newcomer types, word for word; `.ci/run` reads the second one from the README and runs it.
 SET_UP = (
@@ -129,13 +129,13 @@ CHECKS = {
         if runs_commands(page)
     ],
 )
-def test_a_page_shows_what_happens(page: Path, tmp_path: Path, door: Door) -> None:
+def test_a_page_shows_what_happens(page: Path, tmp_path: Path, shell: WarmShell) -> None:
     session = Session(
         tmp_path,
         extras=wants_extras(page),
         plugins=wanted_plugins(page),
         proofs=shows_proofs(page),
-        door=door,
+        shell=shell,
     )
     ran = list(run_page(page, session))
     for each in ran:

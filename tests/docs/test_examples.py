@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.docs.blocks import ROOT, Session
-from tests.docs.door import Door
+from tests.docs.warm_shell import WarmShell
 from tests.sweeps import IS_WHOLE
 
 EXAMPLES = ROOT / "examples"
@@ -56,9 +56,9 @@ class Example:
 
 
 @pytest.fixture
-def example(tmp_path: Path, door: Door) -> Example:
+def example(tmp_path: Path, shell: WarmShell) -> Example:
     """With proofs in every sweep; the tutorial, which every run types, shows them."""
-    return Example(Session(tmp_path, proofs=IS_WHOLE, door=door))
+    return Example(Session(tmp_path, proofs=IS_WHOLE, shell=shell))
 
 
 def test_every_example_is_driven_and_explained() -> None:

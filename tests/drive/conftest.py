@@ -24,7 +24,7 @@ from phase_gate.evidence.process.run import Ended
 from phase_gate.workflow.model import Phase
 from tests.cli.conftest import Begin, Desk, begin, stories
 from tests.drive.team import Team
-from tests.support import CALC, FAILING_TESTS, OURS, Ran
+from tests.support import CALC, FAILING_TESTS, OURS, Result
 
 __all__ = ["begin", "stories"]
 
@@ -65,7 +65,7 @@ class Track:
         self.project.write({"phase-gate.yaml": json.dumps(document) + "\n"})
         return self
 
-    def drive(self, *options: str, real: bool = False, **environment: str) -> Ran:
+    def drive(self, *options: str, real: bool = False, **environment: str) -> Result:
         """Drive to the end; plain lines.
 
         :param real: in a process of its own, with runs of the tests in theirs; else only the agent has one.

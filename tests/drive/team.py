@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Desk
-from tests.support import Ran
+from tests.support import Result
 
 FAKE = Path(__file__).with_name("fake.py")
 
@@ -88,7 +88,7 @@ class Team:
 
     # --- driving
 
-    def drive(self, *options: str) -> Ran:
+    def drive(self, *options: str) -> Result:
         return self.desk.gate("drive", *options)
 
     def rows(self, *options: str, code: int | None = None) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from phase_gate.gate.verdict import evaluation_to_json, show_verdict
 from phase_gate.storage.paths import task_folder
 from phase_gate.storage.store import TaskStore
 from tests.conftest import ROOT
-from tests.support import Project, Ran
+from tests.support import Project, Result
 
 SCHEMAS = ROOT / "src" / "phase_gate" / "schemas"
 
@@ -44,7 +44,7 @@ def leave_red(project: Project, total: int) -> Project:
     return project.begin_with("--phase=red", "--phase-exit=dual", "--exit-signal=all fail")
 
 
-def judge(project: Project, *arguments: str, plugins: tuple[str, ...] = ()) -> tuple[Ran, Any]:
+def judge(project: Project, *arguments: str, plugins: tuple[str, ...] = ()) -> tuple[Result, Any]:
     """Run pytest in this process; return how it ended and the verdict that it wrote."""
     ran = project.run("-v", *arguments, f"--phase-report={REPORT}", plugins=plugins)
     return ran, project.report(REPORT)

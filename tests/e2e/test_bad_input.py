@@ -16,7 +16,7 @@ from phase_gate.gate.state import SCHEMA
 from phase_gate.recording import session  # noqa: F401  (imported once, not once an inner session)
 from phase_gate.storage.files import FileSystem
 from tests.storage.stores import contents, edit_json
-from tests.support import CALC, FAILING_TESTS, Project, Ran
+from tests.support import CALC, FAILING_TESTS, Project, Result
 
 #: Says whether a test ran at all.
 WITNESS = f"{FAILING_TESTS}\n\nopen('ran.txt', 'w').close()\n"
@@ -33,7 +33,7 @@ def place(path: Path, content: str | bytes | None) -> None:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def assert_refused_before_tests(project: Project, ran: Ran, *message: str) -> None:
+def assert_refused_before_tests(project: Project, ran: Result, *message: str) -> None:
     assert ran.code == 4
     assert ran.has(*message, "\n  try: ")
     assert not (project.root / "ran.txt").exists(), "no test module was imported"
@@ -91,7 +91,7 @@ def red(project: Project) -> Project:
     return project
 
 
-def assert_output_is_complete(ran: Ran) -> None:
+def assert_output_is_complete(ran: Result) -> None:
     """pytest's own report of the two failing tests is all there."""
     assert ran.has("= FAILURES =", "_ test_add _", "_ test_sub _", "ModuleNotFoundError: No module named 'calc'")
     assert ran.has("= short test summary info =", "FAILED test_calc.py::test_add", "FAILED test_calc.py::test_sub")
@@ -112,7 +112,7 @@ def make_newer(folder: Path) -> None:
     edit_json(folder / "state.json", lambda stored: stored.update(schema=SCHEMA + 1, of_tomorrow=True))
 
 
-def assert_not_recorded(red: Project, ran: Ran, problem: str, slug: str) -> None:
+def assert_not_recorded(red: Project, ran: Result, problem: str, slug: str) -> None:
     assert ran.code == 11
     assert_output_is_complete(ran)
     text = ran.text

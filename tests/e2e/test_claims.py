@@ -13,7 +13,7 @@ import pytest
 
 from tests.claims.test_blocks import DOYAKEN, EXIT, PRP
 from tests.e2e.sessions import ledger
-from tests.support import OURS, Project, Ran
+from tests.support import OURS, Project, Result
 
 #: The source document's block, as it stands there.
 DOCUMENT = """\
@@ -62,7 +62,7 @@ def in_git(project: Project) -> None:
     project.write({".gitignore": "said.txt\n__pycache__/\n"}).commit_all()
 
 
-def call(project: Project, text: str, *arguments: str) -> Ran:
+def call(project: Project, text: str, *arguments: str) -> Result:
     project.write({"said.txt": text})
     return project.call("claim", "said.txt", *arguments, "--json")
 
@@ -437,7 +437,7 @@ def work(project: Project, workflow: str, configuration: str = "") -> Project:
     return project
 
 
-def give_signal(project: Project) -> Ran:
+def give_signal(project: Project) -> Result:
     return project.call("signal", "--reason", "the claim is true", "--json")
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from phase_gate.storage.lock import hold_lock
 from tests.e2e.sessions import judge, ledger, step_tests, steps, unmet_clauses, unmet_guards
-from tests.support import OURS, Project, Ran
+from tests.support import OURS, Project, Result
 
 WAITS = "Gate 1 is open; Gate 2 waits for the exit signal"
 
@@ -296,7 +296,7 @@ def test_an_offer_that_can_not_be_used_is_refused_before_any_test_runs(
 ) -> None:
     """A name that is taken already, above all: otherwise a conftest could put its own gate in a shipped one's place."""
     project.write({"conftest.py": hook, "lax.yaml": LAX, "test_steps.py": step_tests(1), "steps.py": steps(1)})
-    ran: Ran = project.run("--phase=red")
+    ran: Result = project.run("--phase=red")
     assert ran.code == 4
     assert ran.has(message, "[bad-workflow]", "try: ")
     assert not (project.root / ".phase-gate").exists()

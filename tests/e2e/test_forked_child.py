@@ -13,7 +13,7 @@ import pytest
 
 from phase_gate.cli import main
 from tests.e2e.sessions import history_of, last_run, state_of
-from tests.support import Project, Ran
+from tests.support import Project, Result
 
 #: What a forked child that came through the whole inner session leaves for whoever looks.
 SEEN = "child.json"
@@ -35,7 +35,7 @@ def work():
 """
 
 
-def run(project: Project, *arguments: str, plugins: tuple[str, ...] = ()) -> Ran:
+def run(project: Project, *arguments: str, plugins: tuple[str, ...] = ()) -> Result:
     """Run pytest; a child that comes out of the session ends here."""
     here = getpid()
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import Project, Ran
+from tests.support import Project, Result
 
 _OLD = """\
 from pathlib import Path
@@ -54,7 +54,7 @@ def calc(answer: str, more: str = "") -> dict[str, str]:
 FIRST = {**_INI, **old(), **conftest(), "tests/golden.txt": "2", **calc("0")}
 
 
-def run(project: Project, phase: str, *words: str) -> Ran:
+def run(project: Project, phase: str, *words: str) -> Result:
     return project.run(f"--phase={phase}", "--phase-report=verdict.json", *words)
 
 

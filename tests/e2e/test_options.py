@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.sessions import buckets_of, history_of, last_run, state_of
-from tests.support import CALC, FAILING_TESTS, OURS, Project, Ran
+from tests.support import CALC, FAILING_TESTS, OURS, Project, Result
 
 PASSING = "def test_one():\n    pass\n\n\ndef test_two():\n    pass\n"
 #: One phase, and then it is done: the shortest way to the end of a cycle.
@@ -305,7 +305,7 @@ def test_ids_are_the_same_with_workers_and_another_rootdir(project: Project) -> 
 # --- what is shown
 
 
-def panel(ran: Ran) -> list[str]:
+def panel(ran: Result) -> list[str]:
     lines = ran.out.splitlines()
     start = next(number for number, line in enumerate(lines) if "= phase gate" in line)
     return lines[start:]

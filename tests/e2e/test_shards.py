@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.sessions import history_of, state_of
 from tests.storage.stores import contents
-from tests.support import CALC, Project, Ran, call
+from tests.support import CALC, Project, Result, call
 
 FOLDER = "phase-gate-shards"
 SPLIT = ("pytest_split.plugin",)
@@ -44,17 +44,17 @@ def suite(project: Project) -> Project:
     return project.write(SUITE)
 
 
-def gate(*arguments: str) -> Ran:
+def gate(*arguments: str) -> Result:
     return call(Path.cwd(), *arguments)
 
 
-def run_shard(project: Project, index: int, total: int, *arguments: str, phase: str = "green") -> Ran:
+def run_shard(project: Project, index: int, total: int, *arguments: str, phase: str = "green") -> Result:
     """One shard, split by pytest-split."""
     split = ("--splits", str(total), "--group", str(index))
     return project.run(f"--phase={phase}", f"--phase-shard={index}/{total}", *split, *arguments, plugins=SPLIT)
 
 
-def run_shards(project: Project, total: int, *arguments: str, phase: str = "green") -> list[Ran]:
+def run_shards(project: Project, total: int, *arguments: str, phase: str = "green") -> list[Result]:
     return [run_shard(project, index, total, *arguments, phase=phase) for index in range(1, total + 1)]
 
 

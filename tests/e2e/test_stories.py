@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests.e2e.sessions import state_of, targets_of
-from tests.support import CALC, FAILING_TESTS, Project, Ran
+from tests.support import CALC, FAILING_TESTS, Project, Result
 
 
-def run(project: Project, phase: str, *arguments: str) -> Ran:
+def run(project: Project, phase: str, *arguments: str) -> Result:
     return project.run(f"--phase={phase}", "--phase-report=verdict.json", *arguments)
 
 

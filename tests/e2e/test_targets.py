@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.e2e.sessions import state_of, targets_of
-from tests.support import CALC, FAILING_TESTS, Project, Ran
+from tests.support import CALC, FAILING_TESTS, Project, Result
 
 OLD = "def test_old():\n    assert 1 + 1 == 2\n\n\ndef test_older():\n    assert 2 + 2 == 4\n"
 #: Of code that is not there yet: a constant that is wrong would be no reason to write any.
@@ -14,7 +14,7 @@ NEW = f"def test_new():\n    {CHECK}\n"
 FEATURE = "def answer():\n    return 42\n"
 
 
-def red(project: Project, *arguments: str) -> Ran:
+def red(project: Project, *arguments: str) -> Result:
     return project.run("-v", "--phase=red", "--phase-report=verdict.json", *arguments)
 
 

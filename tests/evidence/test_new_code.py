@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support import OURS, Project, Ran
+from tests.support import OURS, Project, Result
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(3)]
 
@@ -47,11 +47,11 @@ def red(project: Project) -> Project:
     return project
 
 
-def with_plugin(project: Project, *words: str) -> Ran:
+def with_plugin(project: Project, *words: str) -> Result:
     return project.run_process("--phase=green", "-v", "--cov-report=", *words, plugins=COVER)
 
 
-def with_coverage_run(project: Project, *words: str, options: tuple[str, ...] = ()) -> Ran:
+def with_coverage_run(project: Project, *words: str, options: tuple[str, ...] = ()) -> Result:
     plugins = [word for name in COVER for word in ("-p", name)]
     command = ("-m", "coverage", "run", *options, "-m", "pytest", *OURS, *plugins, "--phase=green", "-v", *words)
     return project.process(sys.executable, *command)
@@ -132,7 +132,7 @@ UNKNOWN = [
 
 @pytest.mark.parametrize(("run", "why"), UNKNOWN)
 def test_without_data_of_this_run_it_is_unknown_and_says_why(
-    red: Project, run: Callable[[Project], Ran], why: str
+    red: Project, run: Callable[[Project], Result], why: str
 ) -> None:
     red.write(calc=GREEDY, other="x = 1\n")
     # Data of an earlier run lies there.

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from phase_gate.config.rule_files import load_shipped_guards
-from tests.integrity.stage import LIMIT, NOT_TRIED, OPENS, STREAK, Played, Stage
+from tests.integrity.player import LIMIT, NOT_TRIED, OPENS, STREAK, Played, ScenarioPlayer
 from tests.scenarios import Scenario, load_scenarios, with_workers
 from tests.warm import WITH_PROOF
 
@@ -48,14 +48,14 @@ def all_scenarios() -> dict[str, Scenario]:
     return {**found, **{each.name: each for each in doubled}}
 
 
-def try_scenario(scenario: Scenario, stage: Stage, *, is_short: bool = False) -> tuple[Entry, Played]:
+def try_scenario(scenario: Scenario, player: ScenarioPlayer, *, is_short: bool = False) -> tuple[Entry, Played]:
     """Play a scenario with all guards, and what is left to play with fewer; return its line and the first play."""
     entry: Entry = {}
-    played = stage.play(scenario)
+    played = player.play(scenario)
     while not is_short and (left := next_play(played.refused_by, entry)):
         mode, lacking = left
-        found = stage.play(scenario, lacking)
-        entry = {**entry, mode: NOT_TRIED if stage.is_cold else found.refused_by | found.experiments}
+        found = player.play(scenario, lacking)
+        entry = {**entry, mode: NOT_TRIED if player.is_cold else found.refused_by | found.experiments}
     return entry, played
 
 
@@ -140,7 +140,7 @@ def main(words: Sequence[str] | None = None) -> int:
     return 1 if differences else 0
 
 
-_stages: list[Stage] = []
+_players: list[ScenarioPlayer] = []
 
 
 def _begin(folder: Path) -> None:
@@ -149,7 +149,7 @@ def _begin(folder: Path) -> None:
         del os.environ[name]
     os.environ |= {"HOME": str(folder), "GIT_CEILING_DIRECTORIES": str(folder), "USER": "dev", WITH_PROOF: "yes"}
     signal.signal(signal.SIGALRM, _give_up)
-    _stages.append(Stage(folder / f"stage-{os.getpid()}"))
+    _players.append(ScenarioPlayer(folder / f"player-{os.getpid()}"))
 
 
 def _give_up(number: int, frame: object) -> NoReturn:
@@ -160,7 +160,7 @@ def _try_named(name: str, is_short: bool) -> tuple[str, Entry, frozenset[str]]:
     entry: Entry = {}
     signal.alarm(LIMIT)
     try:
-        entry, played = try_scenario(all_scenarios()[name], _stages[0], is_short=is_short)
+        entry, played = try_scenario(all_scenarios()[name], _players[0], is_short=is_short)
         found = played.refused_by
     except (AssertionError, ValueError) as error:  # the story could not be told to its end
         found = frozenset({f"no answer {type(error).__name__}"})

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from tests.integrity.net import all_scenarios, compare, read, try_scenario
-from tests.integrity.stage import Stage
+from tests.integrity.player import ScenarioPlayer
 
 
 @pytest.mark.processes
-def test_a_guard_that_is_lost_shows(stage: Stage) -> None:
+def test_a_guard_that_is_lost_shows(player: ScenarioPlayer) -> None:
     scenario = all_scenarios()["body-emptied"]
-    lost = stage.play(scenario, frozenset({"tests-unchanged"})).refused_by
+    lost = player.play(scenario, frozenset({"tests-unchanged"})).refused_by
     assert [*compare("it", scenario.refused_by, lost)] == ["it: lost tests-unchanged: OPENS"]
 
 
 @pytest.mark.processes
-def test_the_experiment_that_refuses_is_told(stage: Stage, with_proof: None) -> None:
-    entry, played = try_scenario(all_scenarios()["red-by-flag-file"], stage)
+def test_the_experiment_that_refuses_is_told(player: ScenarioPlayer, with_proof: None) -> None:
+    entry, played = try_scenario(all_scenarios()["red-by-flag-file"], player)
     assert played.refused_by == {"targets-proven"}
     assert entry["proof"] == {"targets-proven", "control"}
 

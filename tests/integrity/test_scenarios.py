@@ -9,7 +9,7 @@ from phase_gate.config.rule_files import load_shipped_guards
 from phase_gate.values import replace
 from tests.conftest import ROOT
 from tests.integrity.net import all_scenarios, read
-from tests.integrity.stage import OPENS, Stage
+from tests.integrity.player import OPENS, ScenarioPlayer
 from tests.scenarios import (
     EXPERIMENT,
     Scenario,
@@ -37,13 +37,15 @@ def as_parameter(scenario: Scenario) -> ParameterSet:
 @pytest.mark.processes
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("scenario", [as_parameter(each) for each in all_scenarios().values()])
-def test_is_judged_as_the_corpus_says(stage: Stage, scenario: Scenario, request: pytest.FixtureRequest) -> None:
+def test_is_judged_as_the_corpus_says(
+    player: ScenarioPlayer, scenario: Scenario, request: pytest.FixtureRequest
+) -> None:
     # A known limit of which nothing is said opens with a proof and without one: sweeps make it.
     is_known_limit = not scenario.refused_by and not scenario.names
     is_proven = IS_WHOLE or (scenario.is_cheat and scenario.refused_by <= {EXPERIMENT} and not is_known_limit)
     if is_proven:
         request.getfixturevalue("with_proof")
-    played = stage.play(scenario)
+    played = player.play(scenario)
     assert played.refused_by == scenario.refused_by, played.message
     assert played.next_code not in NOWHERE.get(played.next_command.split(" ")[0], ()), played.next_command
     if scenario.is_cheat or is_proven:  # what is named of honest work comes from a proof
@@ -59,9 +61,9 @@ PROVEN_ONLY = [each for each in load_scenarios().values() if each.refused_by == 
 @pytest.mark.processes
 @pytest.mark.sampled(len(PROVEN_ONLY))
 @pytest.mark.parametrize("scenario", PROVEN_ONLY, ids=lambda scenario: scenario.name)
-def test_without_a_proof_it_opens(stage: Stage, scenario: Scenario) -> None:
+def test_without_a_proof_it_opens(player: ScenarioPlayer, scenario: Scenario) -> None:
     off = {"phase-gate.yaml": f"{scenario.files.get('phase-gate.yaml', '')}proof: off\n"}
-    assert stage.play(replace(scenario, files={**scenario.files, **off})).refused_by == OPENS
+    assert player.play(replace(scenario, files={**scenario.files, **off})).refused_by == OPENS
 
 
 # --- each guard does the refusing
@@ -83,8 +85,8 @@ ALONE = find_alone()
 
 @pytest.mark.processes
 @pytest.mark.parametrize("guard", sorted(ALONE.keys() - {EXPERIMENT}))
-def test_without_the_guard_it_opens(stage: Stage, guard: str) -> None:
-    assert stage.play(ALONE[guard], frozenset({guard})).refused_by == OPENS
+def test_without_the_guard_it_opens(player: ScenarioPlayer, guard: str) -> None:
+    assert player.play(ALONE[guard], frozenset({guard})).refused_by == OPENS
 
 
 def test_each_guard_of_a_cycle_refuses_something_alone() -> None:

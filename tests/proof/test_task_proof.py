@@ -13,7 +13,7 @@ import phase_gate
 from phase_gate.gate.measuring import OFF, UNSHOWN
 from phase_gate.proof.task_proof import kept_arguments
 from phase_gate.storage.store import TaskStore
-from tests.support import CALC, FAILING_TESTS, Project, Ran
+from tests.support import CALC, FAILING_TESTS, Project, Result
 
 pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("with_proof")]
 
@@ -34,7 +34,7 @@ def green(project: Project, tests: str, code: str, **before: str) -> Project:
     return project
 
 
-def signal(project: Project) -> tuple[Ran, Any]:
+def signal(project: Project) -> tuple[Result, Any]:
     ran = project.gate("signal", "--reason", "done", "--json")
     return ran, ran.document
 

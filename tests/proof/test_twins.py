@@ -10,7 +10,7 @@ import pytest
 
 from tests.proof.stories import ADD, WRONG
 from tests.proof.twins import INI, TEST, TWINS, Twin
-from tests.support import OURS, Project, Ran
+from tests.support import OURS, Project, Result
 from tests.warm import WITH_PROOF
 
 pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("with_proof"), pytest.mark.sampled(2)]
@@ -35,7 +35,7 @@ def lay(project: Project, files: Mapping[str, str | None]) -> None:
             project.write({name: text})
 
 
-def run(project: Project, twin: Twin, *words: str, sandbox: str) -> Ran:
+def run(project: Project, twin: Twin, *words: str, sandbox: str) -> Result:
     environment = {**twin.environment, WITH_PROOF: sandbox}
     python = project.root / ".venv" / "bin" / "python"
     if python.exists():
@@ -49,7 +49,7 @@ def do(project: Project, commands: tuple[tuple[str, ...], ...]) -> None:
         assert done.code == 0, done.err
 
 
-def take(project: Project, twin: Twin, sandbox: str) -> Ran:
+def take(project: Project, twin: Twin, sandbox: str) -> Result:
     lay(project, twin.red)
     if twin.is_in_git:
         project.commit_all()

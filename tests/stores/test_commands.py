@@ -15,9 +15,9 @@ from phase_gate.stores import choosing
 from tests.storage.stores import begin, open_store, share_task
 from tests.stores.in_memory import STORE, InMemoryStore, Server, install
 from tests.stores.kinds import make_bare
-from tests.support import Ran
+from tests.support import Result
 
-Gate = Callable[..., Ran]
+Gate = Callable[..., Result]
 
 
 @pytest.fixture
@@ -27,11 +27,11 @@ def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     root.mkdir()
     monkeypatch.chdir(root)
 
-    def call(*words: str) -> Ran:
+    def call(*words: str) -> Result:
         capsys.readouterr()
         code = main(list(words))
         out, err = capsys.readouterr()
-        return Ran(code=code, out=out, err=err)
+        return Result(code=code, out=out, err=err)
 
     return call
 

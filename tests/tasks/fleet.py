@@ -17,7 +17,7 @@ import yaml
 from phase_gate.cli import main
 from phase_gate.project import Project as RealProject
 from tests.stores.in_memory import InMemoryStore, Server
-from tests.support import Project, Ran
+from tests.support import Project, Result
 from tests.tasks.verifying import python
 
 #: The copies themselves, and what newer versions of git hold for a moment after each commit.
@@ -64,12 +64,12 @@ class Fleet:
         at = datetime.now(UTC) + self._later + self._skew
         return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
-    def call(self, root: Path, skew: timedelta, *words: str) -> Ran:
+    def call(self, root: Path, skew: timedelta, *words: str) -> Result:
         self._skew = skew
         out, err = io.StringIO(), io.StringIO()
         with contextlib.chdir(root), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = main(words)
-        return Ran(code=code, out=out.getvalue(), err=err.getvalue())
+        return Result(code=code, out=out.getvalue(), err=err.getvalue())
 
     def paper(self, path: Path, document: object, skew: timedelta) -> None:
         path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
@@ -81,14 +81,14 @@ class Machine:
     def __init__(self, fleet: Fleet, root: Path, skew: timedelta) -> None:
         self.fleet, self.root, self._skew = fleet, root, skew
 
-    def call(self, *words: str) -> Ran:
+    def call(self, *words: str) -> Result:
         return self.fleet.call(self.root, self._skew, *words)
 
     def paper(self, name: str, document: object) -> str:
         self.fleet.paper(self.root / f"{name}.paper.yaml", document, self._skew)
         return f"{name}.paper.yaml"
 
-    def take_list(self, *tasks: dict[str, Any]) -> Ran:
+    def take_list(self, *tasks: dict[str, Any]) -> Result:
         if len(tasks) == 1:  # one that comes alone would begin at once
             tasks = (*tasks, part(9, depends_on=[tasks[0]["name"]]))
         return self.call("verify", "start", "--task-file", self.paper("list", list(tasks)))
@@ -99,7 +99,7 @@ class Machine:
         document = ran.document
         return document["task"] if ran.code == 0 else document["why"]
 
-    def report(self, task: str, by: str) -> Ran:
+    def report(self, task: str, by: str) -> Result:
         name = f"part {task.rpartition('-')[2]}"
         (self.root / f"part_{name[5:]}.py").write_text("DONE = True\n", encoding="utf-8")
         said = {
@@ -116,10 +116,10 @@ class Machine:
         }
         return self.call("verify", "executor", self.paper("result", said), "--by", by)
 
-    def verify(self, task: str) -> Ran:
+    def verify(self, task: str) -> Result:
         return self.call("verify", "run", "--task", task)
 
-    def review(self, task: str, by: str) -> Ran:
+    def review(self, task: str, by: str) -> Result:
         said = {
             "verdict": "APPROVED",
             "task_name": f"part {task.rpartition('-')[2]}",

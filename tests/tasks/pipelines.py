@@ -11,7 +11,7 @@ from phase_gate.gate.state import state_to_json
 from phase_gate.storage.store import TaskStore
 from tests.e2e.sessions import ledger
 from tests.storage.stores import contents
-from tests.support import Project, Ran
+from tests.support import Project, Result
 
 CHECKS = ("build", "test", "lint", "types", "start")
 
@@ -120,7 +120,7 @@ class Pipe:
 
     # --- what somebody does
 
-    def gate(self, *arguments: str) -> Ran:
+    def gate(self, *arguments: str) -> Result:
         return self.project.call(*arguments)
 
     def read(self) -> Any:
@@ -158,7 +158,7 @@ class Pipe:
     def audit(self, *findings: Mapping[str, Any]) -> None:
         self.make("audit-report", json.dumps({"summary": f"read it {next(_VERSIONS)}", "findings": list(findings)}))
 
-    def vote(self, by: str, vote: str = "approve", confidence: float = 1.0, **more: Any) -> Ran:
+    def vote(self, by: str, vote: str = "approve", confidence: float = 1.0, **more: Any) -> Result:
         text = "".join(f"{key}: {json.dumps(value)}\n" for key, value in more.items())
         self.project.write({"vote.yaml": f"vote: {vote}\nconfidence: {confidence}\nby: {by}\n{text}"})
         ran = self.gate("pipeline", "vote", "vote.yaml")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support import Project, Ran
+from tests.support import Project, Result
 from tests.tasks.verifying import RIGHT, WRONG, Gate, python
 
 #: Steps that are plenty for this list: more of them are a circle.
@@ -43,7 +43,7 @@ class Team:
             "task-3-ground": "Task 3: Ground",
         }
 
-    def follow(self, ran: Ran) -> Ran:
+    def follow(self, ran: Result) -> Result:
         """Do what the message says."""
         text = ran.out + ran.err
         lines = _LINE.findall(text)
@@ -55,7 +55,7 @@ class Team:
         assert found is not None, text
         return self.type(found.group(1))
 
-    def type(self, words: str) -> Ran:
+    def type(self, words: str) -> Result:
         self.said.append(words)
         task = words.partition("--task ")[2].split()[0] if "--task " in words else ""
         if words.startswith("verify executor FILE"):
@@ -71,7 +71,7 @@ class Team:
             return self.type(f"verify review FILE --by NAME --task {task}")
         return self.call(words.replace('"..."', "'the registry is back'").replace("NAME", "mara"))
 
-    def call(self, words: str) -> Ran:
+    def call(self, words: str) -> Result:
         return self.gate.call(*shlex.split(words))
 
     def report(self, task: str) -> str:

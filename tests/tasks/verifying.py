@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support import Project, Ran
+from tests.support import Project, Result
 
 NAME = "Task 3: Create PlannerId"
 TASK = "task-3-create-plannerid"
@@ -100,25 +100,25 @@ class Gate:
 
     # --- steps
 
-    def call(self, *words: str) -> Ran:
+    def call(self, *words: str) -> Result:
         return self.project.call(*words)
 
     def json(self, *words: str) -> Any:
         return self.call(*words, "--json").document
 
-    def start(self, *words: str, document: object = None, **more: Any) -> Ran:
+    def start(self, *words: str, document: object = None, **more: Any) -> Result:
         self._verify = self.task(**more)["verify"]
         paper = self.paper("task.yaml", self.task(**more) if document is None else document)
         return self.call("verify", "start", "--task-file", paper, *words)
 
-    def executor(self, document: object = None, *words: str, by: str = "eve") -> Ran:
+    def executor(self, document: object = None, *words: str, by: str = "eve") -> Result:
         paper = self.paper("result.yaml", self.result() if document is None else document)
         return self.call("verify", "executor", paper, "--by", by, *words)
 
-    def verify(self, *words: str) -> Ran:
+    def verify(self, *words: str) -> Result:
         return self.call("verify", "run", *words)
 
-    def review(self, document: object = None, *words: str, by: str = "ann") -> Ran:
+    def review(self, document: object = None, *words: str, by: str = "ann") -> Result:
         paper = self.paper("verdict.yaml", self.verdict() if document is None else document)
         return self.call("verify", "review", paper, "--by", by, *words)
 

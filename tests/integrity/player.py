@@ -1,4 +1,4 @@
-"""Plays scenarios of the corpus as users of phase-gate do, and tells who refuses them. Begin with `Stage.play`."""
+"""Plays scenarios of the corpus as users do, and tells who refuses them. Begin with `ScenarioPlayer.play`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Played(Value):
     next_code: int = 0
 
 
-class Stage:
+class ScenarioPlayer:
     """Where scenarios are played, one after the other, in processes that are forked from a warm one."""
 
     def __init__(self, folder: Path) -> None:
@@ -80,7 +80,7 @@ class Stage:
     def play(self, scenario: Scenario, lacking: frozenset[str] = OPENS) -> Played:
         """Play a scenario with these guards out, or the clause `STREAK`; tell who refuses its last claim."""
         self.is_cold = False
-        gate = StageGate(lacking)
+        gate = PlayerGate(lacking)
         beginning = _beginning(scenario)
         place = self._make_place(gate)
         key = repr((scenario.files, beginning, sorted(lacking), place.environment({}).get(WITH_PROOF)))
@@ -99,36 +99,36 @@ class Stage:
             take_step(place, gate, step)
         return gate.judge(place, scenario.steps[-1])
 
-    def _make_place(self, gate: StageGate) -> Place:
+    def _make_place(self, gate: PlayerGate) -> Place:
         self._count += 1
         folder = self._folder / f"scenario-{self._count}"
         return WarmPlace(self, folder, sys.executable, seconds=LIMIT, environment=gate.variables())
 
 
 class WarmPlace(Place):
-    """A project whose runs of pytest and of the command are forked from the stage's warm process, if they can be."""
+    """A project whose runs of pytest and of the command are forked from the player's warm process, if they can be."""
 
     tail = 1_000_000
 
     def __init__(
-        self, stage: Stage, folder: Path, python: str, *, seconds: float, environment: Mapping[str, str]
+        self, player: ScenarioPlayer, folder: Path, python: str, *, seconds: float, environment: Mapping[str, str]
     ) -> None:
         super().__init__(folder, python, seconds=seconds, environment=environment)
-        self._stage = stage
+        self._player = player
 
     def run(self, words: Sequence[str], environment: Mapping[str, str]) -> int:
         given, filled = self.environment(environment), tuple(map(self.fill, words))
         # Start-up code and options are for an interpreter that starts.
         is_started = any(name.startswith("PYTHON") for name in environment)
         if filled[:2] != (self.python, "-m") or is_started:
-            self._stage.is_cold |= re.search(r"-m (pytest|phase_gate)|-c .*pytest", " ".join(filled)) is not None
+            self._player.is_cold |= re.search(r"-m (pytest|phase_gate)|-c .*pytest", " ".join(filled)) is not None
             return super().run(words, environment)
-        code, message = self._stage.children.run_mixed(self.root, filled[2:], given)
+        code, message = self._player.children.run_mixed(self.root, filled[2:], given)
         self.said.append(message)
         return code
 
 
-class StageGate(PhaseGate):
+class PlayerGate(PhaseGate):
     """phase-gate, with some guards out."""
 
     def __init__(self, lacking: frozenset[str]) -> None:

@@ -20,12 +20,12 @@ from tests.warm import WarmServer
 #: Asks. Started without `site`: it takes a tenth of the time of what it stands for.
 _ASKER = """\
 import marshal, os, stat, sys
-door, module, *words = sys.argv[1:]
+place, module, *words = sys.argv[1:]
 status = [os.fstat(number) for number in range(3)]
 if stat.S_ISCHR(status[0].st_mode):
     import _socket
     asking = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    asking.connect(door)
+    asking.connect(place)
     is_mixed = (status[1].st_dev, status[1].st_ino) == (status[2].st_dev, status[2].st_ino)
     order = marshal.dumps((os.getcwd(), [module, *words], dict(os.environ), is_mixed))
     while order:
@@ -44,12 +44,12 @@ os.execv(sys.executable, [sys.executable, "-m", module, *words])
 """
 
 
-class Door:
+class WarmShell:
     """Runs the command and pytest by the warm server, one at a time."""
 
     def __init__(self, children: Callable[[], WarmServer], folder: Path) -> None:
         self._children, self._is_busy = children, threading.Lock()
-        self._asker, self._place = folder / "ask.py", folder / "door"
+        self._asker, self._place = folder / "ask.py", folder / "socket"
         self._asker.write_text(_ASKER, encoding="utf-8")
         self._waiting = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._waiting.bind(str(self._place))
