@@ -85,6 +85,14 @@ def test_a_target_that_is_skipped_before_red_is_over_stays_one(project: Project)
     assert targets_of(project) == ["test_more.py::test_more", "test_new.py::test_new"]
 
 
+def test_a_test_that_would_be_skipped_is_no_target_of_a_module_that_cant_be_imported(project: Project) -> None:
+    skipped = f"@pytest.mark.skip\n{NEW.replace(CHECK, 'assert answer() == 42')}"
+    project.write(test_new=f"import pytest\nfrom feature import answer\n\n\n{skipped}")
+    assert (red(project).code, numbers(project, "tests_total", "tests_failing")) == (10, [0, 0])
+    project.write(test_more=NEW.replace("test_new", "test_more"))
+    assert (red(project).code, numbers(project, "tests_total", "tests_failing")) == (0, [1, 1])
+
+
 def test_a_project_in_a_folder_of_its_repository(project: Project) -> None:
     project.write({"app/pytest.ini": "[pytest]\n", "app/test_old.py": OLD}).commit_all()
     project.write({"app/test_new.py": NEW})

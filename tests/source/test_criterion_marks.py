@@ -6,7 +6,25 @@ import ast
 
 import pytest
 
-from phase_gate.source.criterion_marks import criteria_in_source, likeness_in_source
+from phase_gate.source.criterion_marks import criteria_in_source, likeness_in_source, skips_in_source
+
+
+@pytest.mark.parametrize(
+    ("source", "is_skipped"),
+    [
+        pytest.param("@pytest.mark.skip\ndef test_a(): ...", True, id="without-a-reason"),
+        pytest.param('@unittest.skip("later")\ndef test_a(): ...', True, id="of-unittest"),
+        pytest.param('pytestmark = [pytest.mark.skip("later")]\ndef test_a(): ...', True, id="the-whole-module"),
+        pytest.param("@pytest.mark.skip\nclass TestA:\n    def test_a(self): ...", True, id="a-class"),
+        pytest.param("LATER = pytest.mark.skip\n@LATER\ndef test_a(): ...", True, id="with-a-short-name"),
+        pytest.param('@pytest.mark.skipif(WINDOWS, reason="")\ndef test_a(): ...', False, id="under-a-condition"),
+        pytest.param("@pytest.mark.slow\ndef test_a(): ...", False, id="another-mark"),
+        pytest.param("@pytest.mark.skip\ndef test_b(): ...\ndef test_a(): ...", False, id="another-test"),
+    ],
+)
+def test_which_tests_are_always_skipped(source: str, is_skipped: bool) -> None:
+    names = {name.rpartition("::")[2] for name in skips_in_source(ast.parse(source))}
+    assert ("test_a" in names) is is_skipped
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -57,9 +57,10 @@ def make_document(
     if seen.parts.problem:
         raise RuntimeError(f"parts of tests in the sources could not be looked at: {seen.parts.problem}")
     ids = TestIds(config, root, seen.paths, seen.groups)
-    uncollectable = ids.uncollectable(ended.errors)
+    uncollectable, skipped = _without_skipped(ids.uncollectable(ended.errors), root)
     outcomes = ids.rename(ended.buckets.close(ended.nodes), all_are_known=not ended.workers)
     outcomes |= dict.fromkeys(uncollectable, "uncollectable")
+    outcomes |= dict.fromkeys(skipped, "skipped")
     deselected = frozenset(map(ids.test_id, seen.deselected))
     measured, complaints = _take_metrics(config, rules, root)
     guarding = _take_guarding(ids, seen, uncollectable, root) if wants_reasons else {}
@@ -106,6 +107,17 @@ def _take_metrics(
     from phase_gate.recording.extensions import gather_metrics
 
     return gather_metrics(config, *rules, root)
+
+
+def _without_skipped(uncollectable: dict[str, object], root: Path) -> tuple[dict[str, object], Collection[str]]:
+    """Return the tests that would run if their module could be imported, and those that would be skipped even then."""
+    if not uncollectable:
+        return uncollectable, ()
+    from phase_gate.runs.criteria_coverage import read_by_name
+    from phase_gate.source.criterion_marks import skips_in_source
+
+    skipped = read_by_name(uncollectable, root, skips_in_source)
+    return {test_id: failure for test_id, failure in uncollectable.items() if test_id not in skipped}, skipped
 
 
 def _take_failures(

@@ -1,4 +1,4 @@
-"""Criteria in the source of a module: which tests are marked, and which are copies of each other.
+"""Marks in the source of a module: criteria, skips, and which tests are copies of each other.
 
 Pure: syntax trees in, values out. Marks are read here only for modules that pytest failed to import. Of imported
 names only the name is known.
@@ -53,6 +53,16 @@ def guards_in_source(tree: ast.Module) -> dict[str, str]:
                 case ast.Attribute(attr=name) if name == PASSES_ALREADY:
                     found[test.name] = ""
     return found
+
+
+def skips_in_source(tree: ast.Module) -> dict[str, str]:
+    """Return the functions that are always skipped, by bare name, with their outcome."""
+    constants = _constants(tree)
+    return {
+        test.name: "skipped"
+        for test in named_functions(tree.body)
+        if any(last_name(_resolve(mark, constants)) == "skip" for mark in _marks_of(test, tree))
+    }
 
 
 def _marks_of(test: NamedFunction, tree: ast.Module) -> list[ast.expr]:
@@ -129,8 +139,12 @@ def _assigned_marks(body: list[ast.stmt]) -> Iterator[ast.expr]:
                     yield mark
 
 
+def _resolve(mark: ast.AST, constants: Mapping[str, ast.expr]) -> ast.AST:
+    return constants.get(mark.id, mark) if isinstance(mark, ast.Name) else mark
+
+
 def _is_criterion(mark: ast.AST, constants: Mapping[str, ast.expr]) -> bool:
-    mark = constants.get(mark.id, mark) if isinstance(mark, ast.Name) else mark
+    mark = _resolve(mark, constants)
     return isinstance(mark, ast.Call) and last_name(mark) == "criterion"
 
 
