@@ -86,6 +86,11 @@ def test_done_with_failing_tests_is_blocked(begin: Begin) -> None:
     )
 
 
+def test_after_the_exit_it_leads_to_the_next_phase(begin: Begin) -> None:
+    code, found = claim(begin("green-exited"), SURE)
+    assert (code, found["next_command"]) == (0, "pytest --phase=refactor")
+
+
 def test_files_that_nobody_has_tested(green: Desk) -> None:
     green.edit_source()
     code, found = claim(green, SURE)

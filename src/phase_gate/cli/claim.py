@@ -81,6 +81,9 @@ def _what_next(project: Project, done: DecidedClaim) -> tuple[str, str]:
         return "phase-gate status", ""
     if decision.decision is Outcome.ASK:
         return "", _ASK_PERSON
+    if done.task.state.exited:
+        standing = done.task.current_status()
+        return standing.next_command, standing.next_hint
     if said.uncounted and not said.blocks:
         return "", _PRINT_AGAIN
     if decision.missing:
