@@ -508,7 +508,7 @@ def test_the_progress_is_drawn_as_in_the_document(gate: Gate) -> None:
     assert re.search(drawn, gate.state_file)
     gate.verify()
     assert "Gate Progress: [#######-] Step 3/3" in gate.state_file
-    assert gate.review().has("Gate Progress: [########] Step 3/3", "[x] Step 3: Architect   - APPROVED")
+    assert gate.review().has("Gate Progress: [########] Step 3/3", "[x] Step 3: Reviewer    - APPROVED")
 
 
 @pytest.mark.criterion("VG-20", "VG-22")
@@ -1121,7 +1121,7 @@ def test_a_report_on_the_task_tells_its_steps(gate: Gate) -> None:
     for name in ("report.md", "report.html"):
         assert gate.call("report", "--output", name, "--task", TASK).code == 0
         written = (gate.root / name).read_text(encoding="utf-8")
-        for text in ("Step 3: Architect", "APPROVED", "confidence is MEDIUM", "failed: VERIFY_FAILURE", "(eve)"):
+        for text in ("Step 3: Reviewer", "APPROVED", "confidence is MEDIUM", "failed: VERIFY_FAILURE", "(eve)"):
             assert text in written.replace("&#x27;", "'").replace("\\", ""), (name, text)
 
 
