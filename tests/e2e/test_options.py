@@ -315,7 +315,8 @@ def test_a_quiet_panel_has_four_lines_and_a_very_quiet_one_has_one(passing: Proj
     title, *rest = panel(passing.run("--phase=green", "-q"))
     assert re.fullmatch(r"=+ phase gate: GREEN · run 1 · 2 tests =+", title)
     assert rest == [
-        "Gate 1  closed   needs one more green run with no file changes (1 note with -v)",
+        "Gate 1  closed   needs one more green run with no file changes (1 note:",
+        "                 phase-gate explain)",
         "Gate 2  waiting  no exit signal",
         "next    pytest --phase=green",
     ]

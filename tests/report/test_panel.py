@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from phase_gate.gate.breaker import Breaker
@@ -9,6 +11,7 @@ from phase_gate.gate.judging import with_breaker
 from phase_gate.gate.measured import TEST_FAILS, Finding, name_tests
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.report.panel import panel_text, render_panel
+from phase_gate.values import replace
 from tests.gate.test_ways import ALTERED, AT, judge
 
 
@@ -49,7 +52,21 @@ def test_what_red_did_to_older_tests_is_always_shown() -> None:
     gone = Finding(slug="tests-gone", tier="advisory", id="t.py::test_old", detail="gone now")
     text = panel_text(render_panel(judge("tdd", "GREEN", gone, consecutive_green_runs=1)))
     assert "note    t.py::test_old gone now [tests-gone]" in text
-    assert "with -v" not in text
+    assert "phase-gate explain" not in text
+
+
+@pytest.mark.parametrize(
+    ("subject", "said"),
+    [
+        pytest.param({}, "(1 note: phase-gate explain)", id="a-verdict-is-recorded"),
+        pytest.param({"task": "fare"}, "(1 note: phase-gate explain --task fare)", id="of-a-named-task"),
+        pytest.param({"iteration": None, "run_kind": "partial"}, "(1 note with -v)", id="the-run-does-not-count"),
+    ],
+)
+def test_notes_are_where_they_can_still_be_read(subject: dict[str, Any], said: str) -> None:
+    noted = judge("tdd", "GREEN", *name_tests("flaky", "advisory", ["t.py::test_b"], "passed after a rerun"))
+    noted = replace(noted, subject=replace(noted.subject, **subject))
+    assert said in " ".join(panel_text(render_panel(noted)).split())
 
 
 def test_it_has_four_lines(altered: Evaluation) -> None:

@@ -15,6 +15,7 @@ from phase_gate.gate.signals import SHOWN
 from phase_gate.gate.verdict import HINT_FIRST, PREMATURE, Evaluation, Gate1Result
 from phase_gate.values import Value, field
 from phase_gate.visible import count, show_line, wrap
+from phase_gate.workflow.names import of_task
 
 WIDTH = 80
 #: Where a clause's values begin.
@@ -125,7 +126,10 @@ def _both_gates(evaluation: Evaluation, series: tuple[int, int]) -> list[Line]:
     advisory = _advisory(evaluation)
     weakened = [finding for finding in advisory if finding.slug in WEAKENED]
     more = len(evaluation.notes) + len(advisory) - len(weakened)
-    why += f" ({count(more, 'note')} with -v)" if more else ""
+    # A run that does not count is not recorded as a verdict: only the same run shows its notes again.
+    subject = evaluation.subject
+    where = " with -v" if subject.iteration is None else f": {of_task('phase-gate explain', subject.task)}"
+    why += f" ({count(more, 'note')}{where})" if more else ""
     lines = [
         _gate_row("Gate 1", "open" if is_open else "closed", why, _GREEN if is_open else _RED),
         _gate_row("Gate 2", *_describe_gate_2(evaluation), _GREEN if evaluation.can_exit else _BOLD),
