@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import phase_gate
-from phase_gate.cli.explain import FINDINGS
+from phase_gate.cli._words import WORDS
 from phase_gate.config.rule_files import load_shipped_guards
 from phase_gate.errors import MESSAGES
+from phase_gate.gate import breaker, criteria, failures, outcomes, signals, verdict
+from phase_gate.proof import verdicts
+from phase_gate.tasks import work
 from tests.cli.conftest import Begin
 
 SOURCE = Path(phase_gate.__file__).parent
@@ -63,7 +68,12 @@ def test_what_came_after_the_verdict_is_said(begin: Begin) -> None:
         pytest.param(
             "complete-run",
             "guard",
-            ("complete-run: run_complete == true", "if it is unmet: ", "last verdict: met"),
+            (
+                "complete-run: Every known test ran",
+                "requires: run_complete == true",
+                "if it is unmet: ",
+                "last verdict: met",
+            ),
             id="a-guard",
         ),
         pytest.param("green", "phase", ("GREEN: ", "Gate 1: tests_total > 0", "next:   REFACTOR"), id="a-phase"),
@@ -110,10 +120,44 @@ def test_every_word_in_brackets_is_known(begin: Begin) -> None:
     desk = begin("")
     named = slugs_in_code()
     assert {"flaky", "tests-kept", "could-improve", "vague-done"} <= named
-    known = {*MESSAGES, *FINDINGS, *load_shipped_guards()}
+    known = {*MESSAGES, *load_shipped_guards(), *(word for words in WORDS.values() for word in words)}
     assert (named | slugs_on_the_page()) - known == set()
-    for slug in sorted({*MESSAGES, *FINDINGS}):
+    for slug in sorted({*MESSAGES, *WORDS["finding"]}):
         assert desk.json("explain", slug)["text"].startswith(f"{slug}: "), slug
+
+
+def test_every_guard_has_a_sentence_of_its_own(begin: Begin) -> None:
+    desk = begin("")
+    assert WORDS["guard"].keys() == load_shipped_guards().keys()
+    for name, meaning in WORDS["guard"].items():
+        assert desk.json("explain", name)["text"].startswith(f"{name}: {meaning}")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(get_args(verdict.Status), id="verdicts"),
+        pytest.param(get_args(breaker.Status), id="circuits"),
+        pytest.param((*get_args(outcomes.Kind), *get_args(outcomes.Green)[1:]), id="runs"),
+        pytest.param(get_args(outcomes.Bucket), id="outcomes"),
+        pytest.param(get_args(signals.Answer), id="signals"),
+        pytest.param(get_args(criteria.CriterionStatus), id="criteria"),
+        pytest.param(get_args(failures.Reason), id="failures"),
+        pytest.param(get_args(verdicts.Verdict), id="proofs"),
+        pytest.param([*map(str, work.Status)], id="verify-tasks"),
+        pytest.param([*map(str, work.FailureType)], id="failures-of-attempts"),
+        pytest.param(["waived", "forced", "unverified"], id="marks"),
+    ],
+)
+def test_every_word_of_a_status_is_known(begin: Begin, words: Iterable[str]) -> None:
+    desk = begin("")
+    for word in words:
+        assert desk.gate("explain", word).has(f"{word}: "), word
+
+
+def test_a_word_with_several_meanings_has_them_all(begin: Begin) -> None:
+    ran = begin("").gate("explain", "open")
+    assert [row.partition(":")[0] for row in ran.out.splitlines()] == ["open", "  of a circuit", "  of a criterion"]
 
 
 @pytest.mark.parametrize("name", ["nonsense", "", "../x", "ü" * 300], ids=["unknown", "empty", "a-path", "long"])

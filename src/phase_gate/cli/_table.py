@@ -71,7 +71,7 @@ check: Exit 0 if the phase may end, 10 if not (read-only)
 explain: Explain the last verdict, or a metric, guard, message or phase by its name
   $ explain tests-unchanged
   explain.explain: 0 the phase may end; 10 it may not
-  name [NAME]  a metric, guard, phase or message; none: the last verdict
+  name [NAME]  a metric, guard, phase, status or message; none: the last verdict
   --gate-result  print the last verdict as a gate result
   --merge FILE  keep the scores of this gate result, with --gate-result
 
@@ -81,6 +81,7 @@ signal: Give the explicit exit signal (Gate 2) for the last complete run
   --reason TEXT default=  why it is done, in a sentence
   --by NAME  your name; the user's name by default
   --next  apply to the next run instead of the last one
+  --done either  the phase is done; the default
   --not-done either  the phase is not done: a veto
   --blocked either  a person is needed
   --test-wrong either  a test is wrong

@@ -8,6 +8,7 @@ from typing import Any
 
 from phase_gate.cli._answer import Call, Done
 from phase_gate.cli._streams import render_json, screen_width
+from phase_gate.cli._words import WORDS
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.errors import MESSAGES, NotAllowedError, UsageError
 from phase_gate.gate.measured import PROVIDED, wanted_names
@@ -23,43 +24,6 @@ from phase_gate.visible import show_rows
 from phase_gate.workflow.condition_text import ALIASES
 from phase_gate.workflow.metrics import all_metrics, show_value
 from phase_gate.workflow.model import Phase
-
-#: Findings that belong to no guard, and remarks about verify tasks: the name shown in brackets, and its meaning.
-FINDINGS: Mapping[str, str] = {
-    "already-passing": "In RED: the test is new or changed, and passes.",
-    "asserts-off": "python -O leaves assertions out: the tests check nothing.",
-    "broken-module": "pytest can't import or collect this module, so its tests fail; the others run.",
-    "change-requested": "A change request waits for a decision: phase-gate pipeline request list.",
-    "check-never-fails": "Some rows of a target pass whatever they expect, or one of its asserts is never run.",
-    "checks-nothing": "A target passes whatever the new code does.",
-    "command-failed": "A command that is evidence ended with another code than 0.",
-    "could-improve": "Code of this cycle that could be better, according to ruff.",
-    "criterion-unknown": "A test is marked with an id that is not in the list of criteria.",
-    "decision-incomplete": "A decision record lacks something.",
-    "diagram-broken": "The parser of a diagram refuses it, or it draws nothing.",
-    "document-not-counted": "A document changed in this cycle, and does not count; the message gives the reason.",
-    "flaky": "The test passed only after a rerun.",
-    "function-unnoticed": "A new or changed function can do nothing, and no target notices.",
-    "guarding-fails": "In RED: the test is marked passes_already, and fails.",
-    "needs-script": "The command has several parts: put them into a script, so that one exit code covers all.",
-    "not-readable": "The command can't be read as you would type it.",
-    "odd-xpass": "The test passes against an xfail mark that is new.",
-    "outcome-rewritten": "A test raised something, and was reported as passed, or arrived as something else.",
-    "plugin-removed": "A part of this plugin was unregistered or blocked.",
-    "proves-nothing": "The command succeeds whatever was done.",
-    "quality-worse": "ruff has more findings than when the phase began.",
-    "runs-no-test": "The command lists tests, and runs none.",
-    "streak-starts-over": "Files changed since the last green run: you need the full number of green runs again.",
-    "suite-too-fast": "A suite that took its time takes none now, with all of its tests.",
-    "support-changed": "RED changed a fixture, helper, constant or file of data that older tests use.",
-    "test-dropped": "A test was taken out of the session without a deselect event.",
-    "test-fails": "The test fails in a phase that wants passing tests.",
-    "tests-gone": "The test was known before this cycle, and is missing since RED: it was not moved or renamed.",
-    "too-broad": "The command runs more than this task; a failure may have nothing to do with it.",
-    "two-outcomes": "The test ended otherwise in the run before, on the same files.",
-    "vague-done": "The description of done can't be checked.",
-    "worker-silent": "A worker ended without telling what it saw.",
-}
 
 
 def explain(call: Call) -> Done:
@@ -105,13 +69,14 @@ def _find_meaning(task: Task, name: str) -> _Meaning:
         return "guard", name, *_explain_guard(task, name)
     if phase is not None:
         return "phase", phase.name, _phase_rows(task, phase), {}
-    for kind, table in (("message", MESSAGES), ("finding", FINDINGS)):
-        if name in table:
-            return kind, name, (f"{name}: {table[name]}",), {}
-    raise UsageError(
-        f"nothing is called {shorten(name)}",
-        remedy="use a metric, a guard, a phase, or the word in brackets after a message",
-    )
+    found = {kind: words[name] for kind, words in {"message": MESSAGES, **WORDS}.items() if name in words}
+    if not found:
+        raise UsageError(
+            f"nothing is called {shorten(name)}",
+            remedy="use a metric, a guard, a phase, a status, or the word in brackets after a message",
+        )
+    (first, meaning), *others = found.items()
+    return first, name, [f"{name}: {meaning}", *(f"  of a {kind}: {other}" for kind, other in others)], {}
 
 
 def _phase_rows(task: Task, phase: Phase) -> Iterator[str]:
@@ -144,7 +109,8 @@ def _fact_rows(task: Task, name: str) -> Iterator[str]:
 
 def _explain_guard(task: Task, name: str) -> tuple[list[str], dict[str, Any]]:
     guard, state, evaluation = task.rules.guards[name], task.state, task.state.evaluation
-    rows = [f"{name}: {guard.condition}", f"  if it is unmet: {guard.remedy}"]
+    rows = [f"{name}: {meaning}"] if (meaning := WORDS["guard"].get(name)) else [f"{name}: a guard of this project"]
+    rows += [f"  requires: {guard.condition}", f"  if it is unmet: {guard.remedy}"]
     found = [] if evaluation is None else [each for each in evaluation.findings if each.belongs_to(name)]
     document: dict[str, Any] = {"findings": spell_out_each(found)}
     for each in () if evaluation is None else evaluation.gate_1.guards:
