@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from phase_gate.cli._help import render_script
 from phase_gate.cli._table import COMMANDS
-from phase_gate.cli.completion import render_script
 from tests.cli.conftest import Begin
 
 #: Calls the function that the script has registered as bash does at the tab key, and prints what it offers.

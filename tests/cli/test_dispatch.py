@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.cli._dispatch import call_in
+from phase_gate.cli._call import call_in
 from phase_gate.cli._table import COMMANDS, FEATURES
 from phase_gate.errors import PhaseGateError, UsageError
 from tests.cli.calls import ACTS

@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 
 import phase_gate
-from phase_gate.cli._words import WORDS
+from phase_gate.cli.explain import WORDS
 from phase_gate.config.rule_files import load_shipped_guards
 from phase_gate.errors import MESSAGES
 from phase_gate.gate import breaker, criteria, failures, outcomes, signals, verdict

@@ -255,7 +255,7 @@ def test_where_nothing_can_be_written_it_lets_go(begin: Begin, hook: Hook) -> No
 
 def test_by_hand_nothing_is_counted(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = begin("green-once")
-    monkeypatch.setattr("phase_gate.cli._dispatch._is_interactive", lambda: True)
+    monkeypatch.setattr("phase_gate.cli._call._is_interactive", lambda: True)
     for _ in range(5):
         assert desk.gate("hook", "stop").document["decision"] == "block"
 

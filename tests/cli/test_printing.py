@@ -16,7 +16,6 @@ SOURCE = Path(phase_gate.__file__).parent
 
 #: What may write to a standard stream by itself, and why.
 EXEMPT = {
-    "cli/_probe.py": "speaks to the doctor, as JSON, from a process of its own",
     "cli/_streams.py": "the printer",
 }
 

@@ -55,7 +55,7 @@ def name_in_file(text: str = STORE) -> None:
 
 def at_terminal(monkeypatch: pytest.MonkeyPatch, *answers: str) -> None:
     given = iter(answers)
-    monkeypatch.setattr("phase_gate.cli._dispatch._is_interactive", lambda: True)
+    monkeypatch.setattr("phase_gate.cli._call._is_interactive", lambda: True)
     monkeypatch.setattr("builtins.input", lambda prompt: next(given))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.cli.audit import accept_rollback, audit
+from phase_gate.cli.story import accept_rollback, audit
 from phase_gate.errors import (
     MovedError,
     NotAllowedError,

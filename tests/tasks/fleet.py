@@ -39,7 +39,7 @@ class Fleet:
             RealProject, "shared_store", lambda project: None if server is None else InMemoryStore(server)
         )
         monkeypatch.setattr("phase_gate.storage.store.now", self._now)
-        monkeypatch.setattr("phase_gate.cli._verify_show.now", self._now)
+        monkeypatch.setattr("phase_gate.cli.verify.now", self._now)
         project.write({"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n", "check.py": CHECK})
         project.write({".gitignore": "*.paper.yaml\n", "src.py": "VALUE = 1\n"})
         project.commit_all()

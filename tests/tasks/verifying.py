@@ -167,5 +167,5 @@ class Gate:
             at = datetime.now(UTC) + self._later
             return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
-        for name in ("storage.store.now", "cli._verify_show.now"):
+        for name in ("storage.store.now", "cli.verify.now"):
             self._monkeypatch.setattr(f"phase_gate.{name}", later)

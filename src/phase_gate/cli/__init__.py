@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(given: list[str]) -> int:
-    from phase_gate.cli._dispatch import dispatch
+    from phase_gate.cli._call import dispatch
 
     return dispatch(given)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from phase_gate.cli._answer import Arguments, Call, Done
+    from phase_gate.cli._call import Arguments, Call, Done
 
 #: Options for help and for the version, allowed anywhere.
 HELP = ("-h", "--help")

@@ -214,68 +214,68 @@ agent uninstall: Remove the hooks that init wrote for coding agents
 
 verify start: Take tasks from a file, or start an attempt; by default of the next task
   $ verify start --task-file tasks.xml
-  _verify_steps.start: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.start: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
   --task-file FILE  tasks as XML or YAML (phase-gate workflow schema task), or a PLAN.md with them
   --untimed  no time limit for executor and reviewer
   --by NAME  the worker that takes the task
 
 verify next: Take the next free task for a worker, and start an attempt
   $ verify next --by worker-1
-  _verify_steps.next_task: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.next_task: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
   --by NAME  the worker that takes it; the user's name by default
 
 verify executor: Step 1: hand in the executor's report
   $ verify executor report.yaml --by Ada
-  _verify_steps.executor: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.executor: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
   file FILE  the report as YAML (phase-gate workflow schema executor-result); - for stdin
   --by NAME  who executed it; the user's name by default
 
 verify run: Step 2: run the task's verify command
   $ verify run
-  _verify_steps.run: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.run: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
 
 verify review: Step 3: give the reviewer's verdict
   $ verify review verdict.yaml --by Grace
-  _verify_steps.review: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.review: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
   file FILE  the verdict as YAML (phase-gate workflow schema verdict); - for stdin
   --by NAME  the reviewer; must not be the executor
 
 verify commit: Commit only the files of an approved task
   $ verify commit --message "children pay half"
-  _verify_steps.commit: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.commit: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
   --message -m TEXT  the first line of the message; the task's name by default
 
 verify abandon: End an attempt on purpose, with a reason
   $ verify abandon --reason "the task is obsolete"
-  _verify_steps.abandon: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.abandon: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
   --reason TEXT  why, in a sentence
   --by NAME  who ends it; the user's name by default
 
 verify show: Print the instructions of the executor, or the evidence for the reviewer
   $ verify show
-  _verify_show.show: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.show: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
 
 verify status: Show the status of a task, or of all tasks with their failures
   $ verify status
-  _verify_show.status: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.status: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
 
 verify resume: Continue after a halt, or on the same files, with a reason
   $ verify resume --reason "the server is back" --by Ada
-  _verify_steps.resume: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.resume: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
   --wave NAME  the halted wave; without it and --task, the tasks without a wave
   --reason TEXT  why, in a sentence
   --by NAME  the person who decides
 
 verify skip: Complete a task without verification, with a kind and a reason
   $ verify skip --task fare --kind unavailable --reason "no device here" --by Ada
-  _verify_steps.skip: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.skip: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
   --kind KIND  unavailable, false-negative or time-pressure (user risk)
   --reason TEXT  why, in a sentence
   --by NAME  the person who decides
 
 verify force: Complete a task against the evidence; asks for a confirmation word
   $ verify force --task fare --reason "shown on the device" --by Ada
-  _verify_steps.force: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.force: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
   --reason TEXT  why, in a sentence
   --by NAME  the person who decides
   --word WORD  OVERRIDE, if there is no terminal to ask for it
@@ -328,7 +328,7 @@ doctor: Check the installation
 
 audit: Verify every line of the ledger; repair a damaged one
   $ audit --repair
-  audit.run: 0 the ledger is intact, or is now; 11 it is not; 13
+  story.run_audit: 0 the ledger is intact, or is now; 11 it is not; 13
   --repair  keep a copy and continue after the last good line
   --accept-rollback  accept a folder or a store that was restored
   --reason TEXT  why, with --accept-rollback
@@ -360,7 +360,7 @@ workflow schema: Print the JSON Schema of a file format
 
 completion: Print the completion script of a shell
   $ completion bash
-  completion.completion: 0 done
+  _help.completion: 0 done
   shell bash|zsh|fish  one of: bash, zsh, fish
 """
 

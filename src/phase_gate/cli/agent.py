@@ -16,7 +16,7 @@ from phase_gate.agents.install import (
     show_diff,
     write_edit,
 )
-from phase_gate.cli._answer import Call, Done
+from phase_gate.cli._call import Call, Done
 from phase_gate.cli.workflow import read_schema
 from phase_gate.config.configuration import read_own_table
 from phase_gate.errors import NotAllowedError, StorageError, UsageError

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Call, Done, require_plugin, require_pytest
+from phase_gate.cli._call import Call, Done, require_plugin, require_pytest
 from phase_gate.cli._streams import print_progress
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.errors import NotAllowedError, UsageError

@@ -8,7 +8,7 @@ from phase_gate import exit_codes
 from phase_gate.claims.agent_output import read_transcript
 from phase_gate.claims.confidence import measurable
 from phase_gate.claims.decision import Decision, Outcome, Threshold
-from phase_gate.cli._answer import Call, Done
+from phase_gate.cli._call import Call, Done
 from phase_gate.cli._streams import print_aside, print_progress, read_given
 from phase_gate.codec import spell_out
 from phase_gate.decisions.claiming import THRESHOLD_VARIABLE, DecidedClaim, decide_claim, read_claim

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from phase_gate.cli._answer import Call, Done, require_pytest
+from phase_gate.cli._call import Call, Done, require_pytest
 from phase_gate.cli._streams import say, wants_color
 from phase_gate.values import Value
 

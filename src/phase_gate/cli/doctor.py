@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -11,12 +10,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
+import phase_gate
 from phase_gate._version import __version__
 from phase_gate.agents.agent_table import AGENT_NAMES, Agent, load_agent
 from phase_gate.agents.install import PROGRAM, find_commands, has_hooks
-from phase_gate.cli._answer import INSTALL, Call, Done
+from phase_gate.cli._call import INSTALL, Call, Done
 from phase_gate.errors import PhaseGateError
 from phase_gate.project import Project
+from phase_gate.source import PASSES_ALREADY
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.paths import filesystem_type, network_warning
 from phase_gate.storage.store import TaskStore
@@ -72,32 +73,26 @@ class Diagnosis(Value, kw_only=False):
 
 
 def check_package() -> Diagnosis:
-    return Diagnosis("package", "good", f"pytest-phase-gate {__version__} in {_home()}")
+    return Diagnosis("package", "good", f"pytest-phase-gate {__version__} in {os.path.dirname(phase_gate.__file__)}")
 
 
 def check_plugin(start: Path) -> Diagnosis:
-    """Start a real pytest: the plugin may be disabled, or loaded from another place."""
-    from phase_gate.cli._probe import MARK  # not at the top: it imports pytest
-
+    """Start a real pytest, for the plugin may be disabled: it lists the marks of the loaded plugins."""
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "phase_gate.cli._probe"],
+        [sys.executable, "-m", "pytest", "--markers"],
         cwd=start,
         capture_output=True,
         encoding="utf-8",
         errors="replace",
         check=False,
     )
-    answers = [line.removeprefix(MARK) for line in done.stdout.splitlines() if line.startswith(MARK)]
-    if not answers:
+    if done.returncode != 0:
         said = (done.stderr.strip() or done.stdout.strip() or "it printed nothing").splitlines()[-1]
         return Diagnosis("plugin", "bad", f"pytest does not start here: {said}")
-    file = json.loads(answers[0])["plugin"]
-    if file is None:
+    if f"@pytest.mark.{PASSES_ALREADY}" not in done.stdout:
         says = f"not loaded: {INSTALL}, or look for -p no:phase_gate and PYTEST_DISABLE_PLUGIN_AUTOLOAD"
         return Diagnosis("plugin", "bad", says)
-    if os.path.realpath(os.path.dirname(file)) != os.path.realpath(_home()):
-        return Diagnosis("plugin", "bad", f"loaded by pytest from {file}: this command is another installation")
-    return Diagnosis("plugin", "good", f"loaded by pytest from {file}")
+    return Diagnosis("plugin", "good", "loaded by pytest")
 
 
 def check_folder(project: Project) -> Diagnosis:
@@ -136,12 +131,6 @@ def check_files(root: Path) -> Iterator[Diagnosis]:
         yield Diagnosis("git", "note", "not used: files are compared by walking the folder")
     else:
         yield Diagnosis("git", "good", "lists the files")
-
-
-def _home() -> str:
-    found = importlib.util.find_spec("phase_gate")
-    assert found is not None, "it is running"
-    return os.path.dirname(found.origin or "")
 
 
 # --- the checks of coding agents: run their hooks as they would

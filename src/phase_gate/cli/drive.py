@@ -5,17 +5,24 @@ The task determines what is driven: the phases of a cycle or of a pipeline, or v
 
 from __future__ import annotations
 
+import contextlib
+import os
+import select
+import signal
 import sys
+import time
 
-from phase_gate.cli._answer import Call, Done, require_plugin
-from phase_gate.cli._streams import read_given
-from phase_gate.cli._verify_steps import open_board
+from phase_gate.cli._call import Call, Done, require_plugin
+from phase_gate.cli._streams import draw, read_given, render_json, say, screen_width
+from phase_gate.cli.verify import open_board
 from phase_gate.drive.clients import find_roles, find_team
 from phase_gate.drive.drive_state import find_drive
 from phase_gate.drive.loop import Session, Watchers, drive
 from phase_gate.drive.phases import PhaseSource
 from phase_gate.drive.tasks import TaskSource
-from phase_gate.errors import NotAllowedError, TaskNameError, UsageError
+from phase_gate.drive.view import Happening, render_lines
+from phase_gate.errors import NotAllowedError, PhaseGateError, TaskNameError, UsageError
+from phase_gate.storage.store import now
 from phase_gate.task import Task
 from phase_gate.tasks.board import TaskBoard
 from phase_gate.tasks.work import FINISHED
@@ -28,14 +35,15 @@ _MAX_GOAL = 64 * 1024
 
 
 def run(call: Call) -> Done:
-    from phase_gate.cli._drive_screen import with_error_lines
-
-    return with_error_lines(call, _run)
-
-
-def _run(call: Call) -> Done:
-    source = _choose_source(call)
-    end = drive(source.session, source)
+    try:
+        source = _choose_source(call)
+        end = drive(source.session, source)
+    except PhaseGateError as error:
+        if not call.arguments.json:
+            raise
+        told = {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}
+        say(render_json({"event": "error", "at": now(), "error": told, "exit_code": error.exit_code}), flush=True)
+        return Done(text="", code=error.exit_code, is_printed=True)
     text = f"  next: {end.next_command}" if end.next_command else ""
     return Done(text=text, code=end.exit_code, is_printed=True)
 
@@ -123,8 +131,6 @@ def _read_goal(call: Call, task: Task) -> str:
 
 
 def _choose_watchers(call: Call) -> Watchers:
-    from phase_gate.cli._drive_screen import LiveView, ask, print_json_line, print_lines
-
     if call.arguments.json:
         return Watchers(tell=print_json_line)
     if sys.stdout is None or not sys.stdout.isatty():
@@ -133,3 +139,84 @@ def _choose_watchers(call: Call) -> Watchers:
         return Watchers(tell=print_lines, ask=ask if call.interactive else None)
     view = LiveView()
     return Watchers(tell=view.tell, progress=view.progress, ask=view.ask if call.interactive else None)
+
+
+#: Seconds between two redraws: users do not notice a shorter wait.
+_PAUSE = 0.2
+#: Return to the beginning of the line and erase it.
+_CLEAR = "\r\x1b[K"
+
+
+def print_json_line(happening: Happening) -> None:
+    """Print one JSON object per line."""
+    say(render_json(happening.document), flush=True)
+
+
+def print_lines(happening: Happening) -> None:
+    """Print plain lines, as for a log."""
+    if lines := render_lines(happening):
+        say(lines, flush=True)
+
+
+class LiveView:
+    """Permanent lines, and below them a status line, redrawn several times a second. Also asks the user."""
+
+    def __init__(self) -> None:
+        self._drawn_at = 0.0
+
+    def tell(self, happening: Happening) -> None:
+        self._clear()
+        print_lines(happening)
+
+    def progress(self, status: str) -> None:
+        if time.monotonic() - self._drawn_at >= _PAUSE:
+            width = screen_width() - 1
+            draw(_CLEAR + (status if len(status) <= width else f"{status[: width - 1]}…"), sys.stdout)
+            self._drawn_at = time.monotonic()
+
+    def ask(self, text: str, prompt: str) -> str:
+        """Ask the user. Only the answer typed here counts."""
+        self._clear()
+        return ask(text, prompt)
+
+    def _clear(self) -> None:
+        if self._drawn_at:
+            draw(_CLEAR, sys.stdout)
+        self._drawn_at = 0.0
+
+
+def ask(text: str, prompt: str) -> str:
+    say(text)
+    return _ask_line(prompt)
+
+
+# --- reading a line from the terminal
+
+
+def _ask_line(question: str) -> str:
+    """Return the typed line with single spaces; empty if there is none, or a signal arrives, which the drive notes."""
+    draw(question, sys.stdout)
+    with contextlib.suppress(EOFError):
+        if _waits_for_line():
+            return " ".join(input().split())
+    say("")
+    return ""
+
+
+def _waits_for_line() -> bool:
+    """Wait until a line is typed; return False if a signal arrives before it.
+
+    A drive only notes signals, so a plain `input` would continue to wait. Signals are read from a pipe meanwhile.
+    """
+    if os.name == "nt":  # Windows can't wait for a console and a pipe together
+        return True
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    before = signal.set_wakeup_fd(told)
+    try:
+        ready, _, _ = select.select([sys.stdin, heard], [], [])
+        return heard not in ready
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(heard)
+        os.close(told)

@@ -6,16 +6,17 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from phase_gate.cli._answer import Call, Done
+from phase_gate.cli._call import Call, Done
 from phase_gate.cli._streams import render_json, screen_width
-from phase_gate.cli._words import WORDS
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.errors import MESSAGES, NotAllowedError, UsageError
+from phase_gate.gate.failures import REMEDIES
 from phase_gate.gate.measured import PROVIDED, wanted_names
 from phase_gate.gate.order import shorten
 from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.proof.proof_text import render_proof
 from phase_gate.proof.task_proof import load_proof
+from phase_gate.proof.verdicts import MEANINGS
 from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.report.text import proof_section, table_lines
 from phase_gate.task import Task
@@ -174,3 +175,168 @@ def _refuse_other_phase(file: str, said: object, phase: str) -> None:
         raise NotAllowedError(
             f"{file} is not about {phase}, as the last verdict is", remedy=f'merge a result with "phase": "{phase}"'
         )
+
+
+# --- the words
+
+
+#: Kind -> word -> meaning: what reports show in brackets or as a status.
+WORDS: Mapping[str, Mapping[str, str]] = {
+    "guard": {
+        "complete-run": "Every known test ran: no option and no stop left one out.",
+        "tests-kept": "Every test that was frozen when RED ended is still there, or has moved.",
+        "no-new-skips": "No test is skipped that was not skipped before.",
+        "criteria-covered": "Every acceptance criterion has a test: in RED a new one, later one that ran.",
+        "baseline-kept": "Tests that passed before this cycle still pass.",
+        "code-as-tested": "The code is the one that the last complete green run tested; documents may differ.",
+        "red-for-a-reason": "Every new test fails on a check or on missing code, so that code can make it pass.",
+        "tests-unchanged": "The tests, with their helpers, fixtures and data, are as they were when RED ended.",
+        "rules-unchanged": "pytest's settings and the rules of the gate are as they were when RED ended.",
+        "red-was-seen": "The tests of this cycle failed before they passed, because code of this project was missing.",
+        "targets-proven": "In an experiment, each new test fails without the change and passes with it.",
+        "new-code-tested": "Every new line of code ran in a test, according to coverage.py.",
+        "outcomes-genuine": "Nothing but the tests themselves decided how they ended.",
+        "verify-fresh": "No file changed after the verify command ran.",
+        "verify-proves": "The verify command can fail, and its result shows something about the task.",
+        "files-listed": "The task lists every file that was changed.",
+        "constitution-kept": "The constitution is as it was when the pipeline began, or a person accepted its change.",
+        "rules-kept": "The rules of the pipeline are as they were when it began.",
+        "artifacts-made": "Every artifact that the phase requires is there, valid, and made in this attempt.",
+        "checks-passed": "Every check that the phase requires ran and passed.",
+        "consensus-reached": "Enough reviewers voted on this version, and their score is high enough.",
+        "as-approved": "The artifacts are the versions that the reviewers agreed on.",
+        "root-cause-known": "The root-cause record is valid, and names the phase to continue with.",
+        "fix-checked": "The checks of the phase that failed pass now, if the recovery returns there.",
+        "fix-tested": "The suite passes on the files as they are now, if the recovery returns to a phase with tests.",
+        "drift-known": "git can show what has changed since the plan was approved.",
+        "no-blocking-issue": "No finding or change request that blocks is open.",
+        "no-pending-request": "Every change request is decided.",
+    },
+    "finding": {
+        "already-passing": "In RED: the test is new or changed, and passes.",
+        "asserts-off": "python -O leaves assertions out: the tests check nothing.",
+        "broken-module": "pytest can't import or collect this module, so its tests fail; the others run.",
+        "change-requested": "A change request waits for a decision: phase-gate pipeline request list.",
+        "check-never-fails": "Some rows of a target pass whatever they expect, or one of its asserts is never run.",
+        "checks-nothing": "A target passes whatever the new code does.",
+        "command-failed": "A command that is evidence ended with another code than 0.",
+        "could-improve": "Code of this cycle that could be better, according to ruff.",
+        "criterion-unknown": "A test is marked with an id that is not in the list of criteria.",
+        "decision-incomplete": "A decision record lacks something.",
+        "diagram-broken": "The parser of a diagram refuses it, or it draws nothing.",
+        "document-not-counted": "A document changed in this cycle, and does not count; the message gives the reason.",
+        "flaky": "The test passed only after a rerun.",
+        "function-unnoticed": "A new or changed function can do nothing, and no target notices.",
+        "guarding-fails": "In RED: the test is marked passes_already, and fails.",
+        "needs-script": "The command has several parts: put them into a script, so that one exit code covers all.",
+        "not-readable": "The command can't be read as you would type it.",
+        "odd-xpass": "The test passes against an xfail mark that is new.",
+        "outcome-rewritten": "A test raised something, and was reported as passed, or arrived as something else.",
+        "plugin-removed": "A part of this plugin was unregistered or blocked.",
+        "proves-nothing": "The command succeeds whatever was done.",
+        "quality-worse": "ruff has more findings than when the phase began.",
+        "runs-no-test": "The command lists tests, and runs none.",
+        "streak-starts-over": "Files changed since the last green run: you need the full number of green runs again.",
+        "suite-too-fast": "A suite that took its time takes none now, with all of its tests.",
+        "support-changed": "RED changed a fixture, helper, constant or file of data that older tests use.",
+        "test-dropped": "A test was taken out of the session without a deselect event.",
+        "test-fails": "The test fails in a phase that wants passing tests.",
+        "tests-gone": "The test was known before this cycle, and is missing since RED: it was not moved or renamed.",
+        "too-broad": "The command runs more than this task; a failure may have nothing to do with it.",
+        "two-outcomes": "The test ended otherwise in the run before, on the same files.",
+        "vague-done": "The description of done can't be checked.",
+        "worker-silent": "A worker ended without telling what it saw.",
+    },
+    "verdict": {
+        "unstarted": "The phase has no run and no verdict yet.",
+        "running": "A run has not ended yet.",
+        "stale": "Something came after the last verdict: it does not count any more.",
+        "void": "The run did not count: nothing was collected, or it was stopped.",
+        "closed": "Gate 1 is closed: its condition or a guard is not met.",
+        "early": "The exit signal came while Gate 1 was closed. It is spent.",
+        "failed": "The gate of a pipeline phase, or an attempt at a verify task, failed; another try follows.",
+        "waiting": "What is measured is in order; the exit signal, or a step of a verify task, is still to come.",
+        "open": "Both gates were open: the phase has exited.",
+        "needs-person": "A person has to answer before the work continues.",
+        "halted": "The circuit is open: a person decides whether the work continues.",
+        "stuck": "The pipeline has used up its recoveries: a person has to give guidance.",
+    },
+    "circuit": {
+        "closed": "The work makes progress.",
+        "half-open": "One more complete run without progress opens the circuit; one with progress closes it.",
+        "open": "Too many runs in a row made no progress. Only a person can reset the circuit or skip the phase.",
+    },
+    "run": {
+        "complete": "Every known test ran. Only such a run is judged and counted.",
+        "partial": "Known tests were left out, so the run does not count.",
+        "incomplete": "The run stopped early, or files changed while it ran, so it does not count.",
+        "empty": "No test was collected, or every test was skipped.",
+        "void": "No test was meant to run.",
+        "nested": "A run inside another run. It proves nothing about the outer one.",
+        "lost": "The run began and never ended.",
+        "odd": "No test failed, but something is strange: the run neither extends nor ends a streak.",
+        "not-green": "A test failed.",
+    },
+    "test": {
+        "passed": "The test ran and passed.",
+        "failed": "The test ran and failed.",
+        "error": "The setup or the teardown of the test failed.",
+        "flaky": "The test failed first, and passed when it was run again.",
+        "skipped": "The test did not run because of a skip.",
+        "skipped-if": "The test did not run, and has a skipif mark.",
+        "xfailed": "The test failed, as its xfail mark allows.",
+        "xpassed": "The test passed, although it has an xfail mark.",
+        "not-run": "pytest collected the test and did not run it.",
+        "uncollectable": "The module of the test can't be imported, so it counts as failing.",
+    },
+    "criterion": {
+        "met before": "Older tests show it already.",
+        "failing": "A test for it fails, as RED wants it.",
+        "passing": "A test for it passes.",
+        "open": "No test shows it.",
+        "waived": "No test shows it, and a person accepted that.",
+    },
+    "signal": {
+        "absent": "No exit signal was given for this iteration.",
+        "done": "The phase is done: the only answer that opens Gate 2.",
+        "not-done": "A veto: the phase is not done.",
+        "blocked": "The work can't continue without a person.",
+        "test-wrong": "A test asks for the wrong thing; a person has to look at it.",
+        "malformed": "exit-signal.yaml can't be read.",
+        "stale": "The signal was for another iteration.",
+        "refused": "The signal contradicts itself or the measurements.",
+        "held": "The signal counts with the last of the confirming runs.",
+    },
+    "failing test": {
+        "assertion": "A check of the test failed: a reason to write code.",
+        "structural": "Code of this project is missing: a reason to write it.",
+        **{reason: f"No code can fix it: {remedy}." for reason, remedy in REMEDIES.items()},
+    },
+    "task": {
+        "PENDING": "No attempt at the verify task has begun.",
+        "EXECUTING": "The executor works on it, and has not reported yet.",
+        "VERIFYING": "The executor has reported; the verify command comes next.",
+        "REVIEWING": "The verify command passed; the reviewer comes next.",
+        "APPROVED": "All three steps have passed.",
+        "FAILED": "The executor's report or the verify command failed.",
+        "REJECTED": "The reviewer rejected the work.",
+        "BLOCKED": "The executor can't continue: it waits for something.",
+        "SKIPPED": "A person completed it without verification.",
+    },
+    "failed attempt": {
+        "EXECUTION_FAILURE": "The executor reports that it failed.",
+        "VERIFY_FAILURE": "The verify command failed.",
+        "ARCHITECT_REJECTION": "The reviewer rejected the work.",
+        "REVIEWER_EDIT": "The reviewer changed files under review: they have to be verified again.",
+        "BLOCKED": "The executor waits for another task or for something outside.",
+        "TIMEOUT": "A step took longer than its time limit.",
+        "MALFORMED": "A report or a verdict can't be read.",
+        "GATE_FAILURE": "The gate of a pipeline phase failed.",
+    },
+    "decision": {
+        "waived": "A person accepted the present findings of a guard, with a reason.",
+        "forced": "A person ended the phase or the task against the evidence.",
+        "unverified": "A person completed the task without verification.",
+    },
+    "proof": {verdict: f"The target {meaning.said}." for verdict, meaning in MEANINGS.items()},
+}

@@ -26,7 +26,7 @@ from phase_gate.agents.hook_answers import (
     limit_blocks,
     progress_of,
 )
-from phase_gate.cli._answer import Call, Done
+from phase_gate.cli._call import Call, Done
 from phase_gate.cli._streams import read_given, render_json, say
 from phase_gate.errors import PhaseGateError, UsageError, as_fault
 from phase_gate.project import STATE_FOLDER, Project

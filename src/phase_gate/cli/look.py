@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Call, Done
+from phase_gate.cli._call import Call, Done
 from phase_gate.cli._streams import draw
 from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError, PhaseGateError, UsageError
@@ -201,7 +201,7 @@ def _rows(task: Task, standing: CurrentStatus, found: _Found, *, is_long: bool) 
         yield "signal", found.signal
     verdict, following = standing.verdict, standing.next_step
     if found.tasks is not None:
-        from phase_gate.cli._verify_show import render_list
+        from phase_gate.cli.verify import render_list
 
         told = render_list(project, found.tasks)
         yield "tasks", f"{found.tasks.summary}; {told}" if told else found.tasks.summary

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from phase_gate.cli._answer import Call, Done
+from phase_gate.cli._call import Call, Done
 from phase_gate.cli._streams import say
 from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError, UsageError

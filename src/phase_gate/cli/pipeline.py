@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Call, Done
+from phase_gate.cli._call import Call, Done
 from phase_gate.cli._streams import read_given, render_json
 from phase_gate.cli.steps import answer_entry
 from phase_gate.decisions.advancing import describe_entry

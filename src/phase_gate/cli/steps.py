@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Call, Done, require_plugin
+from phase_gate.cli._call import Call, Done, require_plugin
 from phase_gate.cli._streams import print_aside, print_progress, screen_width
 from phase_gate.decisions.advancing import EnteredPhase, JudgedPhase
 from phase_gate.decisions.advancing import advance as advance_task

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Call, Done
+from phase_gate.cli._call import Call, Done
 from phase_gate.cli.people import ask_for_word
 from phase_gate.errors import NotAllowedError, StateError, StoreUntrustedError, UsageError
 from phase_gate.project import Project

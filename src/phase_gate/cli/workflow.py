@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phase_gate import exit_codes
-from phase_gate.cli._answer import Call, Done
+from phase_gate.cli._call import Call, Done
 from phase_gate.errors import UsageError, WorkflowError
 from phase_gate.values import as_dict
 from phase_gate.visible import count, show_rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -57,13 +57,18 @@ def make_document(
     if seen.parts.problem:
         raise RuntimeError(f"parts of tests in the sources could not be looked at: {seen.parts.problem}")
     ids = TestIds(config, root, seen.paths, seen.groups)
-    uncollectable, skipped = _without_skipped(ids.uncollectable(ended.errors), root)
+    errors = ids.uncollectable(ended.errors)
+    skipped = _marked_in_source(errors, "skip", root)  # they would not run either if their module were imported
+    uncollectable = {test_id: failure for test_id, failure in errors.items() if test_id not in skipped}
     outcomes = ids.rename(ended.buckets.close(ended.nodes), all_are_known=not ended.workers)
     outcomes |= dict.fromkeys(uncollectable, "uncollectable")
     outcomes |= dict.fromkeys(skipped, "skipped")
     deselected = frozenset(map(ids.test_id, seen.deselected))
     measured, complaints = _take_metrics(config, rules, root)
-    guarding = _take_guarding(ids, seen, uncollectable, root) if wants_reasons else {}
+    guarding = {}
+    if wants_reasons:
+        guarding = {ids.test_id(node): why for node, why in seen.guarding.items()}
+        guarding |= _marked_in_source(uncollectable, PASSES_ALREADY, root)
     return Document(
         outcomes=outcomes,
         exit_status=exit_status,
@@ -109,17 +114,6 @@ def _take_metrics(
     return gather_metrics(config, *rules, root)
 
 
-def _without_skipped(uncollectable: dict[str, object], root: Path) -> tuple[dict[str, object], Collection[str]]:
-    """Return the tests that would run if their module could be imported, and those that would be skipped even then."""
-    if not uncollectable:
-        return uncollectable, ()
-    from phase_gate.runs.criteria_coverage import read_by_name
-    from phase_gate.source.criterion_marks import skips_in_source
-
-    skipped = read_by_name(uncollectable, root, skips_in_source)
-    return {test_id: failure for test_id, failure in uncollectable.items() if test_id not in skipped}, skipped
-
-
 def _take_failures(
     ids: TestIds, ended: OutcomeHooks, uncollectable: Mapping[str, object]
 ) -> Iterator[tuple[str, Failure]]:
@@ -136,16 +130,14 @@ def _take_messages(ids: TestIds, ended: OutcomeHooks, uncollectable: Iterable[st
     return found | {test_id: said.get(test_id.partition("::")[0], "") for test_id in uncollectable if said}
 
 
-def _take_guarding(ids: TestIds, seen: Seen, uncollectable: Iterable[str], root: Path) -> dict[str, str]:
-    """Return the tests marked as already passing; read from the source if a module can't be imported."""
-    found = {ids.test_id(node): why for node, why in seen.guarding.items()}
-    uncollectable = list(uncollectable)
-    if uncollectable:
-        from phase_gate.runs.criteria_coverage import read_by_name
-        from phase_gate.source.criterion_marks import guards_in_source
+def _marked_in_source(test_ids: Mapping[str, object], mark: str, root: Path) -> dict[str, str]:
+    """Return the tests with a mark and its reason, read from the source because their module can't be imported."""
+    if not test_ids:
+        return {}
+    from phase_gate.runs.criteria_coverage import read_by_name
+    from phase_gate.source.criterion_marks import marks_in_source
 
-        found |= read_by_name(uncollectable, root, guards_in_source)
-    return found
+    return read_by_name(test_ids, root, lambda tree: marks_in_source(tree, mark))
 
 
 def _unexplained(guarding: Mapping[str, str]) -> Iterator[str]:

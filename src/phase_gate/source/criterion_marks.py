@@ -28,7 +28,7 @@ def criteria_in_source(tree: ast.Module) -> dict[str, tuple[str, ...]]:
     A mark of one parameter counts for the function: without an import its parameters are unknown.
     """
     constants = _constants(tree)
-    guards = guards_in_source(tree)
+    guards = marks_in_source(tree, PASSES_ALREADY)
     found = {}
     for test in named_functions(tree.body):
         if test.name in guards:
@@ -40,29 +40,16 @@ def criteria_in_source(tree: ast.Module) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def guards_in_source(tree: ast.Module) -> dict[str, str]:
-    """Return the functions that are marked with `passes_already`, by bare name, with the reason or an empty text."""
+def marks_in_source(tree: ast.Module, mark_name: str) -> dict[str, str]:
+    """Return the functions that have a mark of that name, by bare name, with its reason or an empty text."""
+    constants = _constants(tree)
     found = {}
     for test in named_functions(tree.body):
         for mark in _marks_of(test, tree):
-            match mark:
-                case ast.Call(func=ast.Attribute(attr=name), args=args, keywords=keywords) if name == PASSES_ALREADY:
-                    said = [*args[:1], *(each.value for each in keywords if each.arg == "reason")]
-                    why = [each.value for each in said if isinstance(each, ast.Constant)]
-                    found[test.name] = str(why[0]).strip() if why else ""
-                case ast.Attribute(attr=name) if name == PASSES_ALREADY:
-                    found[test.name] = ""
+            if mark_name in (last_name(mark), last_name(constants.get(last_name(mark)))):
+                why = [each.value for each in ast.walk(mark) if isinstance(each, ast.Constant)]
+                found[test.name] = str(why[0]).strip() if why else ""
     return found
-
-
-def skips_in_source(tree: ast.Module) -> dict[str, str]:
-    """Return the functions that are always skipped, by bare name, with their outcome."""
-    constants = _constants(tree)
-    return {
-        test.name: "skipped"
-        for test in named_functions(tree.body)
-        if any(last_name(_resolve(mark, constants)) == "skip" for mark in _marks_of(test, tree))
-    }
 
 
 def _marks_of(test: NamedFunction, tree: ast.Module) -> list[ast.expr]:
@@ -139,12 +126,8 @@ def _assigned_marks(body: list[ast.stmt]) -> Iterator[ast.expr]:
                     yield mark
 
 
-def _resolve(mark: ast.AST, constants: Mapping[str, ast.expr]) -> ast.AST:
-    return constants.get(mark.id, mark) if isinstance(mark, ast.Name) else mark
-
-
 def _is_criterion(mark: ast.AST, constants: Mapping[str, ast.expr]) -> bool:
-    mark = _resolve(mark, constants)
+    mark = constants.get(mark.id, mark) if isinstance(mark, ast.Name) else mark
     return isinstance(mark, ast.Call) and last_name(mark) == "criterion"
 
 

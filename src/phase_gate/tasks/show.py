@@ -47,7 +47,7 @@ def progress_bar(verification: Verification) -> str:
     return f"Gate Progress: [{'#' * filled}{'-' * (_CELLS - filled)}] Step {verification.step}/3"
 
 
-def step_list(verification: Verification, reviewer: str = "Reviewer") -> list[str]:
+def step_list(verification: Verification) -> list[str]:
     """Return the three steps with their marks, words and times."""
     check, report, review = verification.check, verification.report, verification.review
     times = (
@@ -57,7 +57,7 @@ def step_list(verification: Verification, reviewer: str = "Reviewer") -> list[st
     )
     rows = []
     for number, (name, word, at) in enumerate(
-        zip(("Executor", "Verify", reviewer), _words(verification), times, strict=True), start=1
+        zip(("Executor", "Verify", "Reviewer"), _words(verification), times, strict=True), start=1
     ):
         mark = "x" if word in _PASSED else "~" if word in _GOES_ON else " " if word == "pending" else "!"
         clock = f" ({at[11:19]})" if at and word != "pending" else ""
@@ -65,10 +65,9 @@ def step_list(verification: Verification, reviewer: str = "Reviewer") -> list[st
     return rows
 
 
-def draw_task(verification: Verification, reviewer: str = "Reviewer") -> list[str]:
+def draw_task(verification: Verification) -> list[str]:
     """Return a task as the source document draws it, without its name."""
-    steps = step_list(verification, reviewer)
-    return ["", progress_bar(verification), "", *steps, "", f"Status: {verification.status}"]
+    return ["", progress_bar(verification), "", *step_list(verification), "", f"Status: {verification.status}"]
 
 
 def _words(verification: Verification) -> tuple[str, str, str]:
@@ -152,7 +151,9 @@ def render_state(overview: Overview) -> str:
     current = overview.current
     if current is not None:
         escalation = escalate(current, overview.halted(current.wave))
-        parts.append("\n".join((f"## Current Task: {current.name}", *draw_task(current, "Architect"))))
+        parts.append(
+            "\n".join((f"## Current Task: {current.name}", *draw_task(current))).replace("3: Reviewer ", "3: Architect")
+        )
         parts.append(_yaml({"current_task": status_to_json(current, escalation)}))
     parts += ["## Statistics", _yaml({"gate_stats": stats_to_json(overview)})]
     if overview.rows:
