@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from phase_gate.source.criterion_marks import criteria_in_source, likeness_in_source, marks_in_source
+from phase_gate.source.criterion_marks import criteria_in_source, likeness_in_source, skips_in_source
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from phase_gate.source.criterion_marks import criteria_in_source, likeness_in_so
     ],
 )
 def test_which_tests_are_always_skipped(source: str, is_skipped: bool) -> None:
-    names = {name.rpartition("::")[2] for name in marks_in_source(ast.parse(source), "skip")}
+    names = {name.rpartition("::")[2] for name in skips_in_source(ast.parse(source))}
     assert ("test_a" in names) is is_skipped
 
 

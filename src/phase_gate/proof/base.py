@@ -18,9 +18,8 @@ from phase_gate.proof.sandbox import NoSandboxError
 from phase_gate.proof.sandbox_runs import Laboratory
 from phase_gate.proof.trial import Sandboxes, Trial
 from phase_gate.proof.verdicts import MEANINGS, Proof, TargetProof
-from phase_gate.source import PASSES_ALREADY
 from phase_gate.source.body_hash import hash_body
-from phase_gate.source.criterion_marks import marks_in_source
+from phase_gate.source.criterion_marks import guards_in_source
 from phase_gate.source.pytest_settings import FILES, file_patterns, is_test_side, matches, pytest_section
 from phase_gate.source.tests import SourceTest, find_tests, parse_source
 from phase_gate.storage.snapshots import FileSnapshot, SnapshotError
@@ -82,7 +81,7 @@ def find_change(root: Path, revision: str, now: Mapping[str, str], *, left_out: 
         present = _read(root / path) if path in now else b""
         if found := _tests(present):
             after |= {join_id(path, test.name): test for test in found}
-            guards |= {join_id(path, name) for name in marks_in_source(parse_source(present), PASSES_ALREADY)}
+            guards |= {join_id(path, name) for name in guards_in_source(parse_source(present))}
     # A test has moved if its body was elsewhere and is no longer there. Each old test matches at most one new test.
     free = [body for test_id, body in before.items() if test_id not in after or after[test_id].body != body]
     is_left_out = compile_globs(tuple(left_out))

@@ -57,18 +57,14 @@ def make_document(
     if seen.parts.problem:
         raise RuntimeError(f"parts of tests in the sources could not be looked at: {seen.parts.problem}")
     ids = TestIds(config, root, seen.paths, seen.groups)
-    errors = ids.uncollectable(ended.errors)
-    skipped = _marked_in_source(errors, "skip", root)  # they would not run either if their module were imported
-    uncollectable = {test_id: failure for test_id, failure in errors.items() if test_id not in skipped}
+    uncollectable = ids.uncollectable(ended.errors)
+    guards, skipped = _read_marks(uncollectable, root)
     outcomes = ids.rename(ended.buckets.close(ended.nodes), all_are_known=not ended.workers)
     outcomes |= dict.fromkeys(uncollectable, "uncollectable")
     outcomes |= dict.fromkeys(skipped, "skipped")
     deselected = frozenset(map(ids.test_id, seen.deselected))
     measured, complaints = _take_metrics(config, rules, root)
-    guarding = {}
-    if wants_reasons:
-        guarding = {ids.test_id(node): why for node, why in seen.guarding.items()}
-        guarding |= _marked_in_source(uncollectable, PASSES_ALREADY, root)
+    guarding = {ids.test_id(node): why for node, why in seen.guarding.items()} | guards if wants_reasons else {}
     return Document(
         outcomes=outcomes,
         exit_status=exit_status,
@@ -130,14 +126,14 @@ def _take_messages(ids: TestIds, ended: OutcomeHooks, uncollectable: Iterable[st
     return found | {test_id: said.get(test_id.partition("::")[0], "") for test_id in uncollectable if said}
 
 
-def _marked_in_source(test_ids: Mapping[str, object], mark: str, root: Path) -> dict[str, str]:
-    """Return the tests with a mark and its reason, read from the source because their module can't be imported."""
+def _read_marks(test_ids: Mapping[str, object], root: Path) -> list[dict[str, str]]:
+    """Return the tests that are marked as already passing, and those that a mark skips, from the sources."""
     if not test_ids:
-        return {}
+        return [{}, {}]
     from phase_gate.runs.criteria_coverage import read_by_name
-    from phase_gate.source.criterion_marks import marks_in_source
+    from phase_gate.source.criterion_marks import guards_in_source, skips_in_source
 
-    return read_by_name(test_ids, root, lambda tree: marks_in_source(tree, mark))
+    return [read_by_name(test_ids, root, read) for read in (guards_in_source, skips_in_source)]
 
 
 def _unexplained(guarding: Mapping[str, str]) -> Iterator[str]:
@@ -170,17 +166,11 @@ def _reports(config: pytest.Config) -> Mapping[str, Sequence[Any]]:
 def _take_durations(config: pytest.Config, test_id: Callable[[str], str]) -> dict[str, float]:
     """Return the durations of slow tests."""
     found: dict[str, float] = {}
-    for report in (each for reports in _reports(config).values() for each in _slow(reports)):
-        name = test_id(report.nodeid)
-        found[name] = found.get(name, 0.0) + report.duration
+    for report in (each for reports in _reports(config).values() for each in reports):
+        if isinstance(report, pytest.TestReport) and report.duration >= _COUNTED:
+            name = test_id(report.nodeid)
+            found[name] = found.get(name, 0.0) + report.duration
     return found
-
-
-def _slow(reports: Sequence[Any]) -> list[pytest.TestReport]:
-    try:
-        return [each for each in reports if each.duration >= _COUNTED]  # thousands of reports, few of them slow
-    except AttributeError:
-        return [each for each in reports if isinstance(each, pytest.TestReport) and each.duration >= _COUNTED]
 
 
 # --- our ids of tests: relative to our root instead of pytest's rootdir

@@ -6,7 +6,7 @@ Any text is shown and does nothing else: no tag, no link, no cell, no mention ge
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from phase_gate.gate.measured import Section, Table, describe_override, is_said_by, place_of
@@ -39,32 +39,31 @@ def show(text: object, limit: int = _SHOWN) -> str:
     return show_line(plain)
 
 
+class Written(str):
+    """Text that is Markdown already."""
+
+
 def as_text(text: object) -> str:
+    if isinstance(text, Written):
+        return text
     # In front of a comment, an @ makes no forge notify a user.
     return _SIGNS.sub(r"\\\g<0>", show(text)).replace("@", "@<!-- -->")
 
 
-def as_code(text: object) -> str:
+def as_code(text: object) -> Written:
     """Return inline code that the text can't end: a fence longer than any run of backticks in it."""
     shown = show(text)
     fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
     padded = f" {shown} " if "`" in shown else shown
-    return f"{fence}{padded}{fence}".replace("|", "\\|")
+    return Written(f"{fence}{padded}{fence}".replace("|", "\\|"))
 
 
 def table_rows(table: Table) -> Iterator[str]:
     """Yield a table, under its title if it has one."""
     if table.title:
         yield from ("", f"{as_text(table.title)}:", "")
-    columns, *rows = (tuple(map(as_text, row)) for row in (table.columns, *table.rows))
-    yield from _grid(columns, rows)
-
-
-def _grid(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield a table of cells that are Markdown already."""
-    yield f"| {' | '.join(columns)} |"
-    yield f"|{' --- |' * len(columns)}"
-    yield from (f"| {' | '.join(row)} |" for row in rows)
+    head, *rows = (f"| {' | '.join(map(as_text, row))} |" for row in (table.columns, *table.rows))
+    yield from (head, f"|{' --- |' * len(table.columns)}", *rows)
 
 
 # --- one verdict
@@ -118,11 +117,12 @@ def _gates(document: Mapping[str, Any]) -> Iterator[str]:
         shown = "not measured" if clause["unknown"] else clause["shown"]
         shown += "".join(f" ({who})" for name, who in declared.items() if name in clause["values"])
         indent = "" if group is None else "· "
-        rows.append((_MARKS[clause["met"]], indent + as_code(clause["text"]), as_text(shown)))
+        rows.append((_MARKS[clause["met"]], Written(indent + as_code(clause["text"])), shown))
     for guard, met in guard_marks(document):
         name = f"{guard['name']} (waived)" if guard["waived"] else guard["name"]
-        rows.append((_MARKS[met], as_text(name), as_text(guard["detail"])))
-    yield from _grid((f"Gate 1: {as_text(gate_1['name'])}", "", "open" if gate_1["open"] else "closed"), rows)
+        rows.append((_MARKS[met], name, guard["detail"]))
+    columns = (f"Gate 1: {gate_1['name']}", "", "open" if gate_1["open"] else "closed")
+    yield from table_rows(Table(title="", columns=columns, rows=tuple(rows)))
     yield ""
     yield f"Gate 2, explicit exit signal: **{SHOWN[gate_2['answer']]}** {as_text(gate_2['reason'])}".rstrip()
     if proven := describe_proof(document["metrics"]):
@@ -223,8 +223,8 @@ def _tests(story: Story) -> Iterator[str]:
         for row in telling[:_TESTS]:
             cells = "".join(_CELL_SIGNS[letter] for letter in row.cells[-_CELLS:])
             said = ", ".join(word for word, holds in (("flaky", row.is_flaky), ("failing", row.is_failing)) if holds)
-            rows.append((as_code(row.id), said, as_code(cells), as_text(row.in_words)))
-        yield from _grid(("test", "", "history", "outcomes"), rows)
+            rows.append((as_code(row.id), said, as_code(cells), row.in_words))
+        yield from table_rows(Table(title="", columns=("test", "", "history", "outcomes"), rows=tuple(rows)))
     calm = len(tests.rows) - len(telling) + tests.quiet
     if calm:
         yield from ("", f"{count(calm, 'test')} never failed in these runs.")

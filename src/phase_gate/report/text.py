@@ -158,8 +158,6 @@ def _describe(tried: Tried) -> str:
 # --- a proof: in a line, and the runs of each target side by side
 
 
-#: Of the table with the runs of each target.
-COLUMNS = ("target", "without the change", "with it", "other value", "emptied", "verdict")
 #: How a target ended that expected something else: it has to fail.
 ALTERED: Mapping[str, str] = {
     "nothing": "-",
@@ -210,8 +208,9 @@ def proof_section(proofs: Mapping[str, Mapping[str, Any]]) -> Section | None:
         if targets:
             proven = sum(each["verdict"] == "proven" for each in targets)
             lines.append(f"{phase}: {proven} of {count(len(targets), 'target')} proven.")
+            columns = ("target", "without the change", "with it", "other value", "emptied", "verdict")
             rows = tuple(map(_target_row, targets[:_TARGETS_SHOWN]))
-            tables.append(Table(title=f"{phase}: the runs of each target", columns=COLUMNS, rows=rows))
+            tables.append(Table(title=f"{phase}: the runs of each target", columns=columns, rows=rows))
         unnoticed = [each for each in proof["functions"] if not each["noticed_by"] and not each["left_out"]]
         lines += [
             f"{phase}: no target notices when {each['name']} does nothing ({each['file']}:{each['line']})"
@@ -222,13 +221,8 @@ def proof_section(proofs: Mapping[str, Mapping[str, Any]]) -> Section | None:
 
 def _target_row(target: Mapping[str, Any]) -> tuple[str, ...]:
     said = f"{target['verdict']}: {target['why']}" if target["why"] else str(target["verdict"])
-    emptied = describe_emptied(target["notices"], was_tried=target["was_tried"])
+    emptied = ("noticed" if target["notices"] else "not noticed") if target["was_tried"] else "not tried"
     return (target["id"], target["control"], target["treatment"], ALTERED[target["altered"]], emptied, said)
-
-
-def describe_emptied(notices: Any, *, was_tried: bool) -> str:
-    """Return how a target ended while functions were emptied."""
-    return ("noticed" if notices else "not noticed") if was_tried else "not tried"
 
 
 # --- the verdict as a PRP_PHASE_STATUS block, which agents exchange; `claims.blocks` reads it back

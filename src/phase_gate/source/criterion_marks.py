@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from phase_gate.source import PASSES_ALREADY
 from phase_gate.source.body_hash import hash_body
@@ -28,28 +29,31 @@ def criteria_in_source(tree: ast.Module) -> dict[str, tuple[str, ...]]:
     A mark of one parameter counts for the function: without an import its parameters are unknown.
     """
     constants = _constants(tree)
-    guards = marks_in_source(tree, PASSES_ALREADY)
+    guards = guards_in_source(tree)
     found = {}
     for test in named_functions(tree.body):
-        if test.name in guards:
-            continue  # what works already shows nothing new
-        marks = _marks_of(test, tree)
-        ids = dict.fromkeys(name for mark in marks for name in _ids(mark, constants))
+        if test.name in guards:  # what works already shows nothing new
+            continue
+        ids = dict.fromkeys(name for mark in _marks_of(test, tree) for name in _ids(mark, constants))
         if ids:
             found[test.name] = tuple(ids)
     return found
 
 
-def marks_in_source(tree: ast.Module, mark_name: str) -> dict[str, str]:
+def _marked_in_source(mark_name: str, tree: ast.Module) -> dict[str, str]:
     """Return the functions that have a mark of that name, by bare name, with its reason or an empty text."""
     constants = _constants(tree)
     found = {}
     for test in named_functions(tree.body):
         for mark in _marks_of(test, tree):
             if mark_name in (last_name(mark), last_name(constants.get(last_name(mark)))):
-                why = [each.value for each in ast.walk(mark) if isinstance(each, ast.Constant)]
-                found[test.name] = str(why[0]).strip() if why else ""
+                said = (str(each.value).strip() for each in ast.walk(mark) if isinstance(each, ast.Constant))
+                found[test.name] = next(said, "")
     return found
+
+
+guards_in_source = partial(_marked_in_source, PASSES_ALREADY)
+skips_in_source = partial(_marked_in_source, "skip")
 
 
 def _marks_of(test: NamedFunction, tree: ast.Module) -> list[ast.expr]:
@@ -61,10 +65,9 @@ def _marks_of(test: NamedFunction, tree: ast.Module) -> list[ast.expr]:
 
 
 def likeness_in_source(tree: ast.Module) -> dict[str, str]:
-    """Return a hash of what each function checks, by bare name.
+    """Return a hash of what each function checks, by bare name: without its own name and its criteria.
 
-    Its own name and its criteria are left out. The code around it is part of it: the same words about another import,
-    or with another fixture, are another test.
+    The code around it is part of it: the same words about another import, or with another fixture, are another test.
     """
     constants = _constants(tree)
     around = [hash_body(part) for part in _without_tests(tree.body, constants)]
