@@ -153,10 +153,14 @@ def _refuse(error: Exception) -> Done:
         error = as_fault(error, remedy="please report this line; phase-gate audit checks the state")
     return Done(
         code=error.exit_code,
-        document={"error": {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}},
+        document={"error": describe_error(error)},
         text=f"phase-gate: {error}",
         is_error=True,
     )
+
+
+def describe_error(error: PhaseGateError) -> dict[str, str]:
+    return {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}
 
 
 def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], interactive: bool) -> Done:

@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 
-from phase_gate.cli._call import Call, Done, require_plugin
+from phase_gate.cli._call import Call, Done, describe_error, require_plugin
 from phase_gate.cli._streams import draw, read_given, render_json, say, screen_width
 from phase_gate.cli.verify import open_board
 from phase_gate.drive.clients import find_roles, find_team
@@ -41,8 +41,8 @@ def run(call: Call) -> Done:
     except PhaseGateError as error:
         if not call.arguments.json:
             raise
-        told = {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}
-        say(render_json({"event": "error", "at": now(), "error": told, "exit_code": error.exit_code}), flush=True)
+        told = {"event": "error", "at": now(), "error": describe_error(error), "exit_code": error.exit_code}
+        say(render_json(told), flush=True)
         return Done(text="", code=error.exit_code, is_printed=True)
     text = f"  next: {end.next_command}" if end.next_command else ""
     return Done(text=text, code=end.exit_code, is_printed=True)

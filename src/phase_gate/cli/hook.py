@@ -31,7 +31,7 @@ from phase_gate.cli._streams import read_given, render_json, say
 from phase_gate.errors import PhaseGateError, UsageError, as_fault
 from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.storage.files import REAL, make_folder
-from phase_gate.storage.rollback_guard import guard_file
+from phase_gate.storage.rollback_guard import user_state_folder
 from phase_gate.storage.root import Climb, find_root, refuse_links
 from phase_gate.values import as_dict
 from phase_gate.workflow.names import ANSWER_VARIABLE, is_answer_name
@@ -132,30 +132,15 @@ def _count_block(
         if project is not None:
             refuse_links(project.own_folders)
             folder, name = project.state_folder, project.task
-        else:
-            folder, name = _usual_folder(call, next(_starts(call, event))), ""
-            refuse_links((folder, folder / "cache"))
+        else:  # which folder is the project's can't be known: the user's own is good enough for a count
+            own = user_state_folder(call.environment)
+            if own is None:
+                return None
+            make_folder(REAL, own)
+            folder, name = own, str(next(_starts(call, event)))
         return count_block(block_file(folder, agent=agent.name, session=stop.session, task=name), progress)
     except (PhaseGateError, OSError):
         return None
-
-
-def _usual_folder(call: Call, start: Path) -> Path:
-    """Return the default state folder, used if the configuration can't be read."""
-    climb = Climb.begin(start, call.environment)
-    root = find_root(climb)
-    named = call.arguments.dir or call.environment.get("PHASE_GATE_DIR")
-    folder = start / named if named else root / STATE_FOLDER
-    try:
-        climb.refuse_foreign(root)
-    except PhaseGateError:
-        # Never write below another user's root. The user's own folder is good enough for a count.
-        own = guard_file(folder, call.environment)
-        if own is None:
-            raise
-        folder = own.with_suffix("")
-        make_folder(REAL, folder)
-    return folder
 
 
 def _judge_stop(task: Task, stop: Stop) -> HookAnswer:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate import exit_codes
-from phase_gate.cli._call import Call, Done
+from phase_gate.cli._call import Call, Done, describe_error
 from phase_gate.cli.people import ask_for_word
 from phase_gate.errors import NotAllowedError, StateError, StoreUntrustedError, UsageError
 from phase_gate.project import Project
@@ -95,7 +95,7 @@ def run_store_status(call: Call) -> Done:
         assert store.shared is not None, "it was chosen"
         there = store.shared.read(project.task, here).head
     except StateError as error:
-        document["problem"] = {"slug": error.slug, "problem": error.problem, "remedy": error.remedy}
+        document["problem"] = describe_error(error)
         rows.append(f"{error}")
         return Done(
             text=show_rows(row for text in rows for row in text.splitlines()),

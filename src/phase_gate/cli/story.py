@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from phase_gate import exit_codes
-from phase_gate.cli._call import Call, Done
+from phase_gate.cli._call import Call, Done, describe_error
 from phase_gate.cli._streams import screen_width
 from phase_gate.errors import ForeignStateError, NotAllowedError, RollbackError, StateError, TamperedError, UsageError
 from phase_gate.gate.events import verdict_of
@@ -261,7 +261,7 @@ def _audit(project: Project, store: TaskStore) -> Done:
     document: dict[str, Any] = {"task": project.task, "root": str(project.root), "events": events, "kinds": kinds}
     document |= {"intact": problem is None, "problem": None}
     if problem is not None:
-        document["problem"] = {"slug": problem.slug, "problem": problem.problem, "remedy": problem.remedy}
+        document["problem"] = describe_error(problem)
         text = f"{events} events are good; then: {problem}"
         return Done(text=text, document=document, code=exit_codes.NOT_TRUSTED, is_error=True)
     counted = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
