@@ -10,9 +10,9 @@ from phase_gate.cli._call import Call, Done
 from phase_gate.cli._streams import render_json, screen_width
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.errors import MESSAGES, NotAllowedError, UsageError
-from phase_gate.gate.failures import REMEDIES
 from phase_gate.gate.measured import PROVIDED, wanted_names
 from phase_gate.gate.order import shorten
+from phase_gate.gate.outcomes import REMEDIES
 from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.proof.proof_text import render_proof
 from phase_gate.proof.task_proof import load_proof

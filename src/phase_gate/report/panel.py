@@ -127,8 +127,7 @@ def _both_gates(evaluation: Evaluation, series: tuple[int, int]) -> list[Line]:
     weakened = [finding for finding in advisory if finding.slug in WEAKENED]
     more = len(evaluation.notes) + len(advisory) - len(weakened)
     # A run that does not count is not recorded as a verdict: only the same run shows its notes again.
-    subject = evaluation.subject
-    where = " with -v" if subject.iteration is None else f": {of_task('phase-gate explain', subject.task)}"
+    where = " with -v" if evaluation.iteration is None else f": {of_task('phase-gate explain', evaluation.task)}"
     why += f" ({count(more, 'note')}{where})" if more else ""
     lines = [
         _gate_row("Gate 1", "open" if is_open else "closed", why, _GREEN if is_open else _RED),
