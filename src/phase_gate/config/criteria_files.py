@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from phase_gate.config.nodes import MAX_BYTES, Items, Node, Table, Text
+from phase_gate.config.nodes import MAX_BYTES, Items, Node, Table, Text, show
+from phase_gate.config.reading import Reader
 from phase_gate.config.yaml import decode_text, read_bytes, read_document
 from phase_gate.errors import CriteriaError, DocumentError
 from phase_gate.gate.order import shorten
@@ -22,10 +22,8 @@ _YAML = (".yaml", ".yml", ".json")
 _IN_MARKDOWN = "write one per line, as in `- [ ] AC-1 What it does`"
 _IN_YAML = "write one per line, as in `AC-1: What it does`"
 
-#: An id in YAML, where the syntax marks it as one. Markdown needs the stricter `ID`.
+#: An id in YAML, where the syntax marks it as one. Markdown needs the stricter `_ID`.
 _ANY_ID = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
-#: Keys of an item that are not ids.
-_TEXT_KEYS = ("text", "title", "description")
 
 
 def read_criteria(given: int | str, *, base: Path, root: Path, if_missing: str = "check the path") -> Criteria:
@@ -78,68 +76,32 @@ def _refuse_repetition(listed: tuple[Criterion, ...], name: str) -> None:
 
 
 def _from_yaml(node: Node, name: str) -> tuple[Criterion, ...]:
-    """Return the criteria of a mapping `id: text`, or of a list of `id: text`, with or without the key `criteria:`."""
-    if isinstance(node, Table):
-        node = node.get("criteria", node)
-    if isinstance(node, Table):
-        return tuple(_criterion(key, key, _text(value), name) for key, value in node.items())
-    if isinstance(node, Items):
-        return tuple(_from_item(item, name) for item in node)
-    raise CriteriaError(f"{name}:{node.at.line}: expected a list of criteria", _IN_YAML)
-
-
-def _from_item(item: Node, name: str) -> Criterion:
-    if isinstance(item, Text):
-        found = re.fullmatch(rf"({ID}|{_ANY_ID.pattern}(?=:))(?::\s*|\s+|$)(.*)", item, re.S)
-        if found is not None:
-            return _criterion(item, found[1], found[2], name)
-        raise _refusal(item, name, f"{shorten(item)} has no id")
-    if isinstance(item, Table):
-        if isinstance(named := item.get("id"), Text):
-            return _criterion(named, named, _text(item), name)
-        if len(item) == 1:
-            ((key, value),) = item.items()
-            if key not in ("id", *_TEXT_KEYS):
-                return _criterion(key, key, _text(value), name)
-    raise _refusal(item, name, "this item has no id")
-
-
-def _criterion(where: object, given: str, text: str, name: str) -> Criterion:
-    """Return a criterion with the given id. `where` is the node that contains the id."""
-    if not _ANY_ID.fullmatch(given):
-        raise _refusal(where, name, f"a criterion can't be called {shorten(given)}")
-    return Criterion(id=str(given), text=" ".join(text.split()), file=name, line=_line(where))
-
-
-def _text(node: Node) -> str:
-    if isinstance(node, Text):
-        return "" if node.is_null else node
-    if isinstance(node, Table):
-        return next((_text(node[key]) for key in _TEXT_KEYS if key in node), "")
-    return ""
-
-
-def _line(where: Any) -> int:
-    line: int = where.at.line
-    return line
-
-
-def _refusal(where: object, name: str, problem: str) -> CriteriaError:
-    return CriteriaError(f"{name}:{_line(where)}: {problem}", "write `AC-1: What it does`, or `id:` and `text:`")
+    """Return the criteria of a mapping `id: text`, or of a list of those, with or without the key `criteria:`."""
+    faults, found = Reader(CriteriaError), []
+    node = node.get("criteria", node) if isinstance(node, Table) else node
+    for row in node if isinstance(node, Items) else (node,):
+        if not isinstance(row, Table) or (row is not node and len(row) != 1):
+            faults.stop(row, f"{show(row)} is not a criterion with its id", _IN_YAML)
+        for key, value in row.items():
+            if not _ANY_ID.fullmatch(key):
+                faults.stop(key, f"a criterion can't be called {shorten(key)}", _IN_YAML)
+            text = "" if isinstance(value, Text) and value.is_null else faults.text(value)
+            found.append(Criterion(id=str(key), text=" ".join(text.split()), file=name, line=value.at.line))
+    return tuple(found)
 
 
 # --- Markdown: items of lists and headings that begin with an id
 
 
 #: `AC-1`, `REQ_12`, `US-3-AC-2`, `AC-1.4`, `AC-1a`: capitals, then numbers.
-ID = r"[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)*[-_][0-9]+[a-z]?(?:\.[0-9]+)*"
+_ID = r"[A-Z][A-Z0-9]*(?:[-_][A-Z0-9]+)*[-_][0-9]+[a-z]?(?:\.[0-9]+)*"
 
 #: Prefixes of standards' names, which look like ids.
 _STANDARD = re.compile("(?:AES|ASCII|COVID|CVE|CWE|ECMA|HTTP|IEC|IEEE|ISO|PEP|RFC|RSA|SHA|UCS|UTF)[-_]")
 
 #: An id may be bold, code, in brackets or a link, and a colon may follow it.
 _BEGINS_WITH_ID = re.compile(
-    rf"[*_`\[(]{{0,4}}({ID})(?:[\]*_`).]|\([^()\s]*\))*(?::[*_`]*|(?=\s)|$)\s*(?:[-\u2013\u2014:]\s+)?(.*)"
+    rf"[*_`\[(]{{0,4}}({_ID})(?:[\]*_`).]|\([^()\s]*\))*(?::[*_`]*|(?=\s)|$)\s*(?:[-\u2013\u2014:]\s+)?(.*)"
 )
 #: A list item with an optional checkbox, or a heading with optional closing hashes.
 _LINE = re.compile(
