@@ -9,10 +9,10 @@ import pytest
 
 from phase_gate.codec import from_json, to_json
 from phase_gate.config.configuration import parse_configuration
+from phase_gate.config.documents import read_documents
 from phase_gate.config.nodes import MAX_BYTES
 from phase_gate.config.rule_files import apply_overlay, load_shipped_guards, load_shipped_workflow
 from phase_gate.config.workflow_parser import parse_workflow
-from phase_gate.config.yaml import read_documents
 from phase_gate.errors import ConfigurationError, WorkflowError
 from phase_gate.workflow.model import Consensus, Overlay, Workflow, name_rules
 from tests.config.test_workflow_parser import as_json

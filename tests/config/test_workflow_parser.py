@@ -10,6 +10,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 import phase_gate
+from phase_gate.config.documents import read_documents
 from phase_gate.config.nodes import MAX_BYTES, Items, Node, Table
 from phase_gate.config.rule_files import (
     apply_overlay,
@@ -19,7 +20,6 @@ from phase_gate.config.rule_files import (
     shipped_workflow_names,
 )
 from phase_gate.config.workflow_parser import parse_guards, parse_workflow
-from phase_gate.config.yaml import read_documents
 from phase_gate.errors import PhaseGateError, WorkflowError
 from phase_gate.values import replace
 from phase_gate.workflow.conditions import conjoin

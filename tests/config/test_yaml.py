@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from phase_gate.config import yaml as yaml_text
+from phase_gate.config import documents
+from phase_gate.config.documents import MAX_DEPTH, read_bytes, read_document, read_documents
 from phase_gate.config.nodes import Items, Node, Table, Text
-from phase_gate.config.yaml import MAX_DEPTH, read_bytes, read_document, read_documents
 from phase_gate.errors import CriteriaError, DocumentError
 
 LIMIT = 1024 * 1024
@@ -24,7 +24,7 @@ LOADERS = {"pure-python": yaml.SafeLoader, "libyaml": getattr(yaml, "CSafeLoader
 @pytest.fixture(params=[name for name, loader in LOADERS.items() if loader is not None])
 def any_loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run with each of the parsers."""
-    monkeypatch.setattr(yaml_text, "choose_loader", lambda: LOADERS[request.param])
+    monkeypatch.setattr(documents, "choose_loader", lambda: LOADERS[request.param])
 
 
 def read(text: str | bytes) -> Node:

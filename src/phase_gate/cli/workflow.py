@@ -46,10 +46,10 @@ def check(call: Call) -> Done:
 
 def _check(name: str, folder: Path, project: Project) -> Checked:
     from phase_gate.config.check import Checked, check_workflow, read_plugins
+    from phase_gate.config.documents import read_bytes
     from phase_gate.config.nodes import MAX_BYTES
     from phase_gate.config.reading import Fault
     from phase_gate.config.rule_files import find_workflow, load_shipped_guards
-    from phase_gate.config.yaml import read_bytes
 
     path = find_workflow(name, root=folder)
     try:

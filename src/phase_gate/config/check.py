@@ -10,10 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from phase_gate.config.documents import read_documents
 from phase_gate.config.nodes import MAX_BYTES
 from phase_gate.config.reading import Fault, Reader, UnreadableError
 from phase_gate.config.workflow_parser import build_workflow
-from phase_gate.config.yaml import read_documents
 from phase_gate.errors import DocumentError, WorkflowError
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import MetricType

@@ -11,10 +11,10 @@ import shlex
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from phase_gate.config.documents import read_bytes, read_document, read_toml_table
 from phase_gate.config.nodes import MAX_BYTES, Node, Table, Text, find, plain
 from phase_gate.config.reading import Reader
 from phase_gate.config.vocabulary import RESERVED_NAMES, take_names
-from phase_gate.config.yaml import read_bytes, read_document
 from phase_gate.errors import ConfigurationError, UsageError
 from phase_gate.storage.root import has_own_table
 from phase_gate.values import fields, replace
@@ -41,11 +41,7 @@ def load_configuration(root: Path) -> Configuration:
 
 def read_own_table(root: Path) -> Node | None:
     """Return the table `[tool.phase-gate]` of pyproject.toml; None if there is none."""
-    if not has_own_table(root):
-        return None
-    from phase_gate.config.toml import read_table
-
-    return read_table(_read(root / PYPROJECT), name=PYPROJECT, limit=MAX_BYTES)
+    return read_toml_table(_read(root / PYPROJECT), name=PYPROJECT, limit=MAX_BYTES) if has_own_table(root) else None
 
 
 def _read(path: Path) -> bytes:

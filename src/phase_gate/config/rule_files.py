@@ -9,11 +9,11 @@ import os
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 
+from phase_gate.config.documents import read_bytes
 from phase_gate.config.nodes import MAX_BYTES, closest_first, plain, shorten
 from phase_gate.config.reading import Reader
 from phase_gate.config.vocabulary import Vocabulary, name_types, type_of
 from phase_gate.config.workflow_parser import parse_guards, parse_workflow
-from phase_gate.config.yaml import read_bytes
 from phase_gate.errors import ConfigurationError, WorkflowError
 from phase_gate.values import replace
 from phase_gate.workflow.model import Gate1, Guard, MetricType, Overlay, PhaseOverlay, PipelineRules, Workflow

@@ -12,11 +12,11 @@ from contextlib import suppress
 from pathlib import PurePath
 from typing import TypeVar
 
+from phase_gate.config.documents import read_document, read_documents
 from phase_gate.config.nodes import MAX_BYTES, Node, Table, Text, closest_first, find, plain, shorten
 from phase_gate.config.pipeline_keys import PipelineCheck, is_pipeline, with_implied_guards, without_pipeline_guards
 from phase_gate.config.reading import Reader, UnreadableError
 from phase_gate.config.vocabulary import RESERVED_NAMES, Vocabulary, name_types, take_names
-from phase_gate.config.yaml import read_document, read_documents
 from phase_gate.errors import WorkflowError
 from phase_gate.values import Value, field, fields, replace
 from phase_gate.workflow.metrics import METRIC_TYPES, MetricValue

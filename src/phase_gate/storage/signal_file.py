@@ -81,9 +81,9 @@ def read_signal_file(path: Path, *, spent: str | None = None) -> SignalFile | No
 
 def parse_signal(text: str | bytes, *, name: str = "exit-signal.yaml") -> Signal:
     """Parse a signal. Raises SignalError or DocumentError if the text is invalid."""
+    from phase_gate.config.documents import read_document
     from phase_gate.config.nodes import Text, find
     from phase_gate.config.reading import Reader
-    from phase_gate.config.yaml import read_document
 
     node, reader = read_document(text, name=name, limit=MAX_SIZE), Reader(SignalError)
     form = as_dict(reader.read(_Form, node, beside=("exit_signal",)))

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Any, Literal, TypeVar
 
 from phase_gate.codec import from_json, spell_out
+from phase_gate.config.documents import read_document
 from phase_gate.config.nodes import Items, Node, Table, Text, find, shorten
 from phase_gate.config.reading import Reader
-from phase_gate.config.yaml import read_document
 from phase_gate.errors import DocumentError, MalformedResultError, VoteError
 from phase_gate.tasks.work import Choice
 from phase_gate.values import Value, field, replace

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
 
+from phase_gate.config.documents import decode_text, find_odd_character, read_bytes, read_document
 from phase_gate.config.nodes import MAX_BYTES, Items, Node, Place, Table, Text, closest_first, plain, shorten
 from phase_gate.config.reading import Reader
-from phase_gate.config.yaml import decode_text, find_odd_character, read_bytes, read_document
 from phase_gate.errors import DocumentError, TaskFileError
 from phase_gate.tasks.work import TaskSpec
 from phase_gate.values import replace

@@ -1,7 +1,7 @@
-"""Read YAML as text nodes with places.
+"""Read YAML, and our table in pyproject.toml, as text nodes with places.
 
-Works on the parser's events: scalars stay texts, no objects are constructed, and features that can hide the meaning of
-a file (anchors, tags, merge keys, duplicate keys) are refused with their place.
+YAML is read from the parser's events: scalars stay texts, no objects are constructed, and features that can hide the
+meaning of a file (anchors, tags, merge keys, duplicate keys) are refused with their place.
 """
 
 from __future__ import annotations
@@ -9,19 +9,22 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, NoReturn, cast
 
 from phase_gate.config.nodes import Items, Node, Place, Table, Text
 from phase_gate.config.reading import Reader
-from phase_gate.errors import DocumentError, PhaseGateError
+from phase_gate.errors import ConfigurationError, DocumentError, PhaseGateError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
     import yaml
+
+#: Our table in pyproject.toml.
+TABLE = ("tool", "phase-gate")
 
 #: The deepest shipped file has 5 levels.
 MAX_DEPTH = 32
@@ -32,6 +35,10 @@ MAX_DEPTH = 32
 _ODD_CHARACTER = re.compile(
     "[^\t\n\r\x20-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
+
+_TOML_WORD = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
+#: The header of a table, or a key.
+_TOML_LINE = re.compile(rf"\s*(?P<header>\[+\s*)?(?P<keys>{_TOML_WORD}(?:\s*\.\s*{_TOML_WORD})*)\s*[\]=]")
 
 
 def read_document(text: str | bytes, *, name: str, limit: int) -> Node:
@@ -173,6 +180,74 @@ def _translate(error: yaml.YAMLError, *, source: str) -> tuple[tuple[int, int], 
     elif "mapping values" in problem:
         remedy = "put the text in quotes if it contains a colon; otherwise check the indentation"
     return (row + 1, column + 1), f"not YAML: {problem}", remedy
+
+
+# --- TOML
+
+
+def read_toml_table(text: str | bytes, *, name: str, limit: int) -> Node | None:
+    """Return our table of a TOML text; None if it has none. Raises ConfigurationError for invalid TOML.
+
+    `tomllib` returns values without places, so the lines are searched: a value has the place of its key.
+    """
+    import tomllib  # imported here, because most projects keep their settings elsewhere
+
+    faults = Reader(ConfigurationError)
+    source = decode_text(text, name=name, limit=limit, faults=faults)
+    try:
+        found: object = tomllib.loads(source)
+    except tomllib.TOMLDecodeError as error:
+        problem, _, where = str(error).partition(" (at ")
+        lines = source.splitlines() or [""]
+        numbers = [int(each) for each in re.findall("[0-9]+", where)]
+        line, column = numbers if len(numbers) == 2 else (len(lines), len(lines[-1]) + 1)
+        faults.stop(Place.of(name, line, column), f"not TOML: {problem}", "fix the syntax here")
+    except (ValueError, RecursionError):
+        faults.stop(Place.of(name, 1, 1), "a number is too big, or the nesting too deep", "simplify the file")
+    for key in TABLE:
+        found = found.get(key) if isinstance(found, dict) else None
+    return None if found is None else _make_node(found, TABLE, _find_places(source, name), Place.of(name, 1, 1))
+
+
+def _make_node(value: object, path: tuple[str, ...], places: Mapping[tuple[str, ...], Place], around: Place) -> Node:
+    """Return the node of a value.
+
+    :param around: the place to use if its own is unknown.
+    """
+    at, dotted = places.get(path, around), ".".join(path[len(TABLE) :])
+    if isinstance(value, dict):
+        nodes = {key: _make_node(inner, (*path, key), places, at) for key, inner in value.items()}
+        return Table.of({Text.of(key, node.at, node.path): node for key, node in nodes.items()}, at, dotted)
+    if isinstance(value, list):
+        items = [_make_node(each, (*path, ""), places, at) for each in value]
+        for item in items:
+            item.path = f"an item of {dotted}"
+        return Items.of(items, at, dotted)
+    # Only numbers and booleans are plain: texts and dates stay texts.
+    text = str(value).lower() if isinstance(value, bool) else _spell(value)
+    return Text.of(text, at, dotted, is_plain=isinstance(value, int | float))
+
+
+def _spell(value: object) -> str:
+    try:
+        return str(value)
+    except ValueError:  # an integer with thousands of hexadecimal digits
+        return "9" * 1000
+
+
+def _find_places(source: str, name: str) -> dict[tuple[str, ...], Place]:
+    """Return the first places of tables and keys. A line in a text of several lines may be taken for one, too."""
+    places: dict[tuple[str, ...], Place] = {}
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(source.splitlines(), start=1):
+        found = _TOML_LINE.match(line)
+        if found is not None:
+            path = tuple(each.strip("\"'") for each in re.findall(_TOML_WORD, found["keys"]))
+            table, path = (path, path) if found["header"] else (table, (*table, *path))
+            at = Place.of(name, number, found.start("keys") + 1)
+            for end in range(len(path), 0, -1):
+                places.setdefault(path[:end], at)
+    return places
 
 
 # --- reading and decoding files
