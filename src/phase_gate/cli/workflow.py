@@ -14,7 +14,7 @@ from phase_gate.values import as_dict
 from phase_gate.visible import count, show_rows
 
 if TYPE_CHECKING:
-    from phase_gate.config.check import Checked
+    from phase_gate.config.rule_files import Checked
     from phase_gate.project import Project
 
 
@@ -45,11 +45,10 @@ def check(call: Call) -> Done:
 
 
 def _check(name: str, folder: Path, project: Project) -> Checked:
-    from phase_gate.config.check import Checked, check_workflow, read_plugins
     from phase_gate.config.documents import read_bytes
     from phase_gate.config.nodes import MAX_BYTES
     from phase_gate.config.reading import Fault
-    from phase_gate.config.rule_files import find_workflow, load_shipped_guards
+    from phase_gate.config.rule_files import Checked, check_workflow, find_workflow, load_shipped_guards, read_plugins
 
     path = find_workflow(name, root=folder)
     try:

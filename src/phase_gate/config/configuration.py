@@ -14,7 +14,7 @@ from pathlib import Path
 from phase_gate.config.documents import read_bytes, read_document, read_toml_table
 from phase_gate.config.nodes import MAX_BYTES, Node, Table, Text, find, plain
 from phase_gate.config.reading import Reader
-from phase_gate.config.vocabulary import RESERVED_NAMES, take_names
+from phase_gate.config.rule_checks import RESERVED_NAMES, take_names
 from phase_gate.errors import ConfigurationError, UsageError
 from phase_gate.storage.root import has_own_table
 from phase_gate.values import fields, replace

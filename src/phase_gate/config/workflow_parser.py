@@ -7,16 +7,24 @@ one per phase. Gate 2 is the explicit signal in both: a file can state that, but
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import PurePath
 from typing import TypeVar
 
 from phase_gate.config.documents import read_document, read_documents
 from phase_gate.config.nodes import MAX_BYTES, Node, Table, Text, closest_first, find, plain, shorten
-from phase_gate.config.pipeline_keys import PipelineCheck, is_pipeline, with_implied_guards, without_pipeline_guards
 from phase_gate.config.reading import Reader, UnreadableError
-from phase_gate.config.vocabulary import RESERVED_NAMES, Vocabulary, name_types, take_names
+from phase_gate.config.rule_checks import (
+    RESERVED_NAMES,
+    PipelineCheck,
+    Vocabulary,
+    is_pipeline,
+    name_types,
+    take_names,
+    with_implied_guards,
+    without_pipeline_guards,
+)
 from phase_gate.errors import WorkflowError
 from phase_gate.values import Value, field, fields, replace
 from phase_gate.workflow.metrics import METRIC_TYPES, MetricValue
@@ -94,7 +102,7 @@ def parse_guards(text: str | bytes, name: str) -> dict[str, Guard]:
     """Return the guards of a guard file, by their names."""
     faults = Reader(WorkflowError)
     guards = faults.read(_Guards, read_document(text, name=name, limit=MAX_BYTES)).guards
-    Vocabulary(types=METRIC_TYPES, constants=(), guards={}, faults=faults).check_new_guards(guards)
+    Vocabulary(types=METRIC_TYPES, faults=faults).check_new_guards(guards)
     return {guard.name: guard for guard in guards.values()}
 
 
@@ -112,38 +120,25 @@ def parse_workflow(
     :param extra_metrics: metrics of plugins, in addition to the built-in ones.
     """
     nodes = read_documents(text, name=name, limit=MAX_BYTES)
-    return plain(build_workflow(nodes, name=name, guards=guards, extra_metrics=extra_metrics))
+    known = Vocabulary(types=extra_metrics, guards=guards, faults=Reader(WorkflowError))
+    return plain(build_workflow(nodes, known, name=name))
 
 
-def build_workflow(
-    nodes: Sequence[Node],
-    *,
-    name: str,
-    guards: Mapping[str, Guard],
-    extra_metrics: Mapping[str, MetricType] = {},
-    faults: Reader | None = None,
-    offers: Callable[[str], bool] | None = None,
-) -> Workflow:
+def build_workflow(nodes: Sequence[Node], known: Vocabulary, *, name: str) -> Workflow:
     """Return the workflow that these documents describe. Its texts have their places.
 
-    :param faults: collects faults; by default, the first one is raised.
-    :param offers: returns whether a plugin may offer a guard of that name.
+    :param known: the guards that its phases may name, and the metrics of plugins.
     """
-    faults = faults or Reader(WorkflowError)
-    known = Vocabulary(types=extra_metrics, constants=(), guards=guards, faults=faults, offers=offers)
     if len(nodes) > 1 or (isinstance(nodes[0], Table) and "phase" in nodes[0]):
         workflow = _read_gate_documents(nodes, known, name=name)
     else:
         workflow = _read_workflow(nodes[0], known)
-    _check_order(workflow, faults)
+    _check_order(workflow, known.faults)
     return without_pipeline_guards(workflow)
 
 
 def _read_workflow(node: Node, known: Vocabulary) -> Workflow:
-    """Return the workflow of a workflow file.
-
-    :param known: the guards that its phases may name, and the metrics of plugins.
-    """
+    """Return the workflow of a workflow file."""
     faults = known.faults
     file = faults.read(_File, node)
     with faults.whole():

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import phase_gate
-from phase_gate.config.check import MAX_FAULTS, check_workflow
-from phase_gate.config.rule_files import load_shipped_guards, shipped_workflow_names
+from phase_gate.config.rule_files import MAX_FAULTS, check_workflow, load_shipped_guards, shipped_workflow_names
 from tests.config.test_pipeline_files import SMALL as PIPELINE
 
 ROOT = Path(__file__).parent.parent.parent
