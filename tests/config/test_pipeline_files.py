@@ -59,7 +59,7 @@ def parse(text: str) -> Workflow:
 def test_what_a_pipeline_says() -> None:
     workflow = parse(SMALL)
     plan, mend, build = workflow.phases
-    assert (workflow.start, workflow.rewind_by_option) == ("first", False)
+    assert workflow.start == "first"
     assert workflow.parameters["max_recoveries"] == 5
     # What only recovers stands in nobody's way.
     assert (plan.next, mend.next, build.next) == ("BUILD", "", "DONE")
@@ -159,7 +159,6 @@ WRONG_MEANING = [
     ("drift: {files: [tox.ini], lines: 100}\n", "", "the workflow does not define drift"),
     ("raises: [drift, audit]", "raises: [plan]", "'plan' raises no requests"),
     ("workflow: small\n", "workflow: small\nstart: any\n", "begins with its first phase"),
-    ("workflow: small\n", "workflow: small\nrewind_by_option: true\n", "can't return to an earlier phase by an option"),
     ("    on_failure: MEND\n", "    on_failure: MEND\n    next: MEND\n", "'MEND' can't follow PLAN"),
 ]
 

@@ -45,7 +45,6 @@ phases:
 FULL = """\
 workflow: full
 start: first
-rewind_by_option: false
 parameters: {needed: 3, ratio: 0.5, strict: true, mode: "fast"}
 facts: {agreed: bool, votes: int, weight: number, note: text}
 metrics: {mutants_alive: int}
@@ -110,7 +109,7 @@ def test_every_shipped_workflow_loads(name: str, tmp_path: Path) -> None:
 def test_a_small_file_gets_the_defaults() -> None:
     workflow = parse(SMALL)
     (phase,) = workflow.phases
-    assert (workflow.name, workflow.start, workflow.rewind_by_option) == ("small", "any", True)
+    assert (workflow.name, workflow.start) == ("small", "any")
     assert (workflow.parameters, workflow.facts, workflow.metrics) == ({}, {}, {})
     assert (phase.name, phase.next, phase.tests, phase.scope) == ("WORK", "DONE", "passing", "suite")
     assert (phase.purpose, phase.may_end_cycle) == ("", False)
@@ -122,7 +121,7 @@ def test_a_small_file_gets_the_defaults() -> None:
 def test_a_full_file_keeps_every_word() -> None:
     workflow = parse(FULL)
     build, polish, ship = workflow.phases
-    assert (workflow.name, workflow.start, workflow.rewind_by_option) == ("full", "first", False)
+    assert (workflow.name, workflow.start) == ("full", "first")
     assert workflow.parameters == {"needed": 3, "ratio": 0.5, "strict": True, "mode": "fast"}
     assert workflow.facts == {"agreed": "bool", "votes": "int", "weight": "number", "note": "text"}
     assert workflow.metrics == {"mutants_alive": "int"}
@@ -246,7 +245,7 @@ def test_what_a_plugin_measures_can_not_be_declared(section: str) -> None:
         pytest.param("[complete-run]", "[]", False, id="guard-taken-out"),
         pytest.param("WORK:", "WORK:\n    tests: none", False, id="other-expectation"),
         pytest.param("phases:", "parameters: {a: 1}\nphases:", False, id="one-more-parameter"),
-        pytest.param("phases:", "rewind_by_option: false\nphases:", False, id="other-way-back"),
+        pytest.param("phases:", "start: first\nphases:", False, id="other-way-back"),
         pytest.param("phases:", "# a comment\nphases:", True, id="a-comment-is-no-rule"),
         pytest.param("tests_total > 0 AND", "tests_total   >   0 and", True, id="spelling-is-no-rule"),
         pytest.param("Works", "Does work", True, id="prose-is-no-rule"),

@@ -21,7 +21,6 @@ Begin = Callable[[str], Track]
 WORKFLOW = """\
 workflow: small
 start: first
-rewind_by_option: false
 parameters: {max_recoveries: 1}
 constitution: [CONSTITUTION.md]
 artifacts:

@@ -20,7 +20,7 @@ from tests.tables import named
 
 TDD = load_shipped_workflow("tdd")
 #: A workflow that allows neither to begin anywhere nor to go back by option.
-STRICT = replace(TDD, name="strict", start="first", rewind_by_option=False)
+STRICT = replace(TDD, name="strict", start="first")
 
 
 def at(phase: str, *, exited: bool = False, **fields: Any) -> State:

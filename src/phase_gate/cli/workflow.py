@@ -48,7 +48,7 @@ def _check(name: str, folder: Path, project: Project) -> Checked:
     from phase_gate.config.documents import read_bytes
     from phase_gate.config.nodes import MAX_BYTES
     from phase_gate.config.reading import Fault
-    from phase_gate.config.rule_files import Checked, check_workflow, find_workflow, load_shipped_guards, read_plugins
+    from phase_gate.config.rule_files import Checked, check_workflow, find_workflow, read_plugins
 
     path = find_workflow(name, root=folder)
     try:
@@ -61,7 +61,6 @@ def _check(name: str, folder: Path, project: Project) -> Checked:
     return check_workflow(
         text,
         name=name,
-        guards=load_shipped_guards(),
         extra_metrics=configuration.overlay.metrics,
         plugins=read_plugins(project),
         commands=configuration.evidence.commands if _is_own(path, project) else None,

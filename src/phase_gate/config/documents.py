@@ -166,8 +166,8 @@ def _place_of(event: yaml.Event) -> tuple[int, int]:
 
 def _translate(error: yaml.YAMLError, *, source: str) -> tuple[tuple[int, int], str, str]:
     """Return place, problem and remedy."""
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or "unreadable"
     if mark is None:
         return (1, 1), f"not YAML: {problem}", "fix the syntax"
     # libyaml reports "end of file" one line after the text.

@@ -160,9 +160,6 @@ class PipelineCheck(Value, kw_only=False):
         if workflow.start != "first":
             problem = "a pipeline begins with its first phase"
             faults.report(find(self.node, "start"), problem, "write `start: first`, or leave it out")
-        if workflow.rewind_by_option:
-            problem = "a pipeline can't return to an earlier phase by an option"
-            faults.report(find(self.node, "rewind_by_option"), problem, "write false, or leave it out")
         if workflow.first.recovers:
             problem = "the first phase can't be one that recovers"
             faults.report(workflow.first.name, problem, "begin with a phase that does the work")

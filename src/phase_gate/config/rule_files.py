@@ -182,7 +182,6 @@ def check_workflow(
     text: str | bytes,
     *,
     name: str,
-    guards: Mapping[str, Guard],
     extra_metrics: Mapping[str, MetricType] = {},
     plugins: bytes = b"",
     commands: Collection[str] | None = None,
@@ -190,14 +189,16 @@ def check_workflow(
     """Return all errors of a workflow file: all errors of form, or else all errors of meaning.
 
     :param name: the file name, for messages.
-    :param guards: the guards that its phases may name.
     :param extra_metrics: metrics of plugins and commands, in addition to the built-in ones.
     :param plugins: the source code of plugins that offer guards.
     :param commands: commands that the project configures; None if the project is unknown.
     """
     syntax, faults = Reader(DocumentError, collects=True), Reader(WorkflowError, collects=True)
     known = Vocabulary(
-        types=extra_metrics, guards=guards, faults=faults, offers=lambda guard: guard.encode() in plugins
+        types=extra_metrics,
+        guards=load_shipped_guards(),
+        faults=faults,
+        offers=lambda guard: guard.encode() in plugins,
     )
     workflow = None
     with suppress(UnreadableError):
@@ -208,8 +209,8 @@ def check_workflow(
                     problem = f"nothing runs the check {check}, which {phase.name} requires"
                     remedy = f"describe the command {check} under `evidence: commands:` in the settings"
                     faults.report(check, problem, remedy)
-    problems = {(each.line, each.column, each.problem): each for each in (*syntax.found, *faults.found)}
-    return Checked(problems=tuple(problems[key] for key in sorted(problems)[:MAX_FAULTS]), workflow=workflow)
+    found = sorted({*syntax.found, *faults.found}, key=lambda each: (each.line, each.column, each.problem))
+    return Checked(problems=tuple(found[:MAX_FAULTS]), workflow=workflow)
 
 
 # --- guards of plugins

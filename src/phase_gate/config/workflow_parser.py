@@ -83,7 +83,6 @@ class _File(PipelineRules):
     workflow: str
     phases: Mapping[str, _Phase]
     start: Start | None = None
-    rewind_by_option: bool | None = None
     metrics: Mapping[str, MetricType] = field(default_factory=dict, named=("a metric", "_"))
     facts: Mapping[str, MetricType] = field(default_factory=dict, named=("a fact", "_"))
     parameters: Mapping[str, MetricValue] = field(default_factory=dict, named=("a parameter", "_"))
@@ -204,7 +203,6 @@ def _make_workflow(file: _File, rows: Mapping[Text, _Phase], known: Vocabulary) 
         name=file.workflow,
         phases=tuple(phases),
         start=file.start or ("any" if pipeline is None else "first"),
-        rewind_by_option=pipeline is None if file.rewind_by_option is None else file.rewind_by_option,
         parameters=parameters,
         facts=file.facts,
         metrics={**known.types, **file.metrics},

@@ -318,7 +318,7 @@ def return_command(workflow: Workflow, phase: Phase, task: str) -> str:
     red = next((each for each in reversed(before) if each.tests == "failing"), None)
     if red is None:
         return ""
-    if red is workflow.first and workflow.rewind_by_option:
+    if red is workflow.first and workflow.start == "any":
         return run_command(red.name, task)
     return rewind_command(red.name, task)
 

@@ -135,7 +135,7 @@ def _decide_return(state: State, workflow: Workflow) -> Entry:
     first = workflow.first
     if may_end_here(state, workflow):
         return Entry(first, "new-cycle")
-    if workflow.rewind_by_option:
+    if workflow.start == "any":
         return Entry(first, "rewind")
     raise PhaseOrderError(
         f"{state.phase} has not ended the cycle, and workflow {workflow.name} does not go back by option",

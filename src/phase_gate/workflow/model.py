@@ -93,9 +93,8 @@ class Phase(Value):
 class Workflow(Value):
     name: str
     phases: tuple[Phase, ...]
+    #: Where a cycle begins: `any` phase, and `--phase=FIRST` rewinds; or the `first`, and only a command rewinds.
     start: Start = "any"
-    #: Whether `--phase=FIRST` in the middle of a cycle rewinds.
-    rewind_by_option: bool = True
     parameters: Mapping[str, MetricValue] = field(default_factory=dict)
     #: Facts that a user may declare, with their types. Measured names are not allowed.
     facts: Mapping[str, MetricType] = field(default_factory=dict)
