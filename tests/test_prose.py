@@ -30,7 +30,7 @@ _PROSE = re.compile(r"[A-Za-z]{2,} [A-Za-z]|[a-z]{2,}: ?$|\n\s+[a-z]+:")
 REVIEWED = {
     ("agents/tools.py", "*** Begin Patch"): "how a patch begins that an agent gives to its tool",
     ("cli/doctor.py", "phase-gate: "): "what a hook that was run as a process prints for VS Code",
-    ("config/yaml.py", "mapping values"): "a message of PyYAML",
+    ("config/documents.py", "mapping values"): "a message of PyYAML",
     ("storage/tree/git_command.py", "gitdir:"): "a file of git's",
     ("proof/sandbox_runs.py", "error: "): "what pytest says of its options, for people",
     ("proof/sandbox_runs.py", "ERROR: usage:"): "the line before it, which says nothing",
