@@ -73,7 +73,7 @@ def _always(fault: Fault) -> Script:
 
 
 _KEPT = {"test_fare.py": TESTS}
-_GO_ON = "Next: pytest --phase=green"
+_GO_ON = "Next: fix that, then run: pytest --phase=green"
 
 BY_HOOKS: tuple[Scenario, ...] = (
     Scenario("honest", _plain(*_RED, *_GREEN, _DONE), check=0, not_told=("phase-gate: not done",), in_green=False),
