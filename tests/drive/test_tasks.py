@@ -202,6 +202,17 @@ def test_what_a_reviewer_edited_is_verified_again(team: Team) -> None:
 # --- after something unusual
 
 
+def test_what_changed_while_a_review_waited_is_verified_again(team: Team) -> None:
+    away = {"exit": 1, "err": "Error: not logged in\n", "report": None}
+    team.plan((1, 2), script={1: {"reviewer": [away, {}]}})
+    team.rows(code=13)
+    assert team.statuses() == {"1": "REVIEWING", "2": "APPROVED"}
+    team.rows(code=0)
+    assert team.statuses() == {"1": "APPROVED", "2": "APPROVED"}
+    assert team.turns(1, "reviewer") == 2, "it is not asked about evidence that is stale"
+    assert team.failures(1) == ["VERIFY_FAILURE"]
+
+
 def test_an_agent_that_ends_with_an_error_and_leaves_a_success_makes_a_weak_pass(team: Team) -> None:
     team.plan((1,), script={1: {"executor": [works(1, exit=3)]}})
     assert team.drive().has("failed with 3", "(weak)")

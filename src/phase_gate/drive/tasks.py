@@ -212,7 +212,9 @@ class TaskSource:
             return None
         if row.status is Status.REVIEWING:
             self._reviewed = current.tree(row.spec)
-            return self._turn(current, row, "reviewer")
+            if self._reviewed.digest == row.verified_tree:
+                return self._turn(current, row, "reviewer")
+            # Others have changed files while the review waited: another attempt begins.
         last = row.last_failure
         if last is not None and row.status in (Status.FAILED, Status.REJECTED) and last.type in RETRIES:
             delay = RETRIES[last.type].delay - seconds_between(last.at, store.now())
