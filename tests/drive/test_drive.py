@@ -170,6 +170,13 @@ def test_a_state_that_was_written_by_hand_ends_with_11(track: Begin) -> None:
 # --- an agent that fails
 
 
+def test_an_agent_that_removes_the_state_ends_it_with_11(track: Begin) -> None:
+    driven = track("").plan({"write": {"test_calc.py": RED}, "run": ["rm -r .phase-gate"]})
+    ran = driven.drive()
+    assert ran.code == 11
+    assert ran.has("events were removed from the ledger while the agent worked")
+
+
 def test_a_crash_is_told_and_the_work_goes_on(track: Begin) -> None:
     driven = track("red-exited").plan(
         {"write": {"calc.py": WRONG}, "exit": 3, "err": "Segmentation fault\n"},

@@ -20,6 +20,7 @@ from phase_gate.agents.endings import Ending, classify
 from phase_gate.drive.clients import Client, choose_environment, mark_of, with_mark
 from phase_gate.drive.drive_state import Decision, Outcome
 from phase_gate.drive.view import Happening, Tail, Working, render_status
+from phase_gate.errors import RollbackError
 from phase_gate.evidence.process.output import blot, find_secrets
 from phase_gate.evidence.process.run import Ended, How, run_process
 from phase_gate.evidence.process.tree import PatientInterrupts, end_marked, hide_environment
@@ -241,6 +242,10 @@ def _let_work(session: Session, step: Step) -> Played:
         secrets=project.environment,
         mark=session.mark,
     )
+    lines = tuple(step.store.lines())
+    if not lines or lines[-1].seq < serial:
+        problem = "events were removed from the ledger while the agent worked"
+        raise RollbackError(problem, remedy="look at what the agent did, then restore the state folder or begin again")
     output = _read_text(ended.output)
     played = Played(
         how=ended.how,
@@ -251,7 +256,7 @@ def _let_work(session: Session, step: Step) -> Played:
         problem=ended.problem,
         ending=classify(ended.code if ended.how == "ended" else None, output, is_known=client.is_known),
         data=_take_file(step.answer),
-        recorded=tuple(line.event.kind for line in step.store.lines() if line.seq > serial),
+        recorded=tuple(line.event.kind for line in lines if line.seq > serial),
     )
     session.tell(
         "agent-ended",

@@ -46,8 +46,6 @@ class Ended(Value):
     is_kept: bool = True
     #: The signal that interrupted this process. 0 if there was none.
     interrupted_by: int = 0
-    #: The index of the last command that ran, if there are several.
-    step: int = 0
 
 
 def ignore(seconds: float) -> None:
