@@ -106,6 +106,76 @@ def test_each_kind_of_finding(tmp_path: Path, kind: Kind) -> None:
     assert {path: path.read_bytes() for path in sorted(tmp_path.rglob("*"))} == before
 
 
+#: Tests in which each check can fail, though it looks otherwise; and those in which one can't, for other reasons.
+MORE = """\
+import contextlib
+
+import pytest
+
+from calc import sub
+
+THREE, seen = 3, []
+
+
+@pytest.mark.parametrize("a, expected", [(5, 2), (6, THREE)])
+def test_row_of_a_name(a, expected):
+    assert sub(a, 3) == expected
+
+
+def test_comes_first():
+    seen.append(1)
+    assert sub(5, 3) == 2
+
+
+def test_fails_alone():
+    with contextlib.suppress(AssertionError if seen else TypeError):
+        assert sub(5, 3) == 2
+
+
+def test_raises_in_the_check():
+    with pytest.raises(ValueError):
+        assert int("x") == 2
+
+
+def test_pattern():
+    for n in ():
+        with pytest.raises(ValueError, match="no"):
+            sub(n, n)
+
+
+def test_long_values():
+    with contextlib.suppress(AssertionError):
+        assert sub(5, 3) == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]
+
+
+class Shared:
+    def test_shared(self):
+        with contextlib.suppress(self.swallowed):
+            assert sub(5, 3) == 2
+
+
+class TestOne(Shared):
+    swallowed = AssertionError
+
+
+class TestTwo(Shared):
+    swallowed = TypeError
+"""
+
+
+def test_what_looks_otherwise_and_other_reasons(tmp_path: Path) -> None:
+    write(tmp_path, {"calc.py": CALC, "test_calc.py": MORE})
+    found = {each.line: each for each in prove_suite(tmp_path).altered if each.shown != "fails"}
+    assert {line: each.shown for line, each in found.items()} == {
+        32: "still-passes",
+        38: "still-passes",
+        44: "some-rows",
+    }
+    assert found[32].text.endswith("test_pattern passes whatever the message is; nothing leads there")
+    assert "expecting [1000006, 1000009, 1000012, 1000015, 10… instead of [1, 2, 3" in found[38].text
+    assert found[44].ids == ("test_calc.py::TestOne::test_shared", "test_calc.py::TestTwo::test_shared")
+
+
 def test_one_that_hangs_is_not_tried(tmp_path: Path) -> None:
     hangs = TESTS.partition("\n\ndef test_swallowed")[0].replace(
         "assert", "with careful(lambda: time.sleep(600)):\n        assert"
