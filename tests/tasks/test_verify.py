@@ -642,7 +642,7 @@ def test_what_is_too_broad_or_vague_is_flagged(gate: Gate) -> None:
 @pytest.mark.criterion("VG-25")
 @pytest.mark.parametrize(
     "output",
-    ["Result 0 tests in 0.000s\\n\\nOK", "no tests ran in 0.01s", "Tests:       0 total", "0 tests passed"],
+    ["Ran 0 tests in 0.000s\\n\\nOK", "no tests ran in 0.01s", "Tests:       0 total", "0 tests passed"],
     ids=["unittest", "pytest", "jest", "unknown"],
 )
 def test_zero_tests_with_exit_code_zero_are_refused(gate: Gate, output: str) -> None:

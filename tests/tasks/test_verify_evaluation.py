@@ -21,11 +21,11 @@ from phase_gate.tasks.verify_evaluation import count_tests_said, first_failures
         pytest.param("no tests collected (3 deselected) in 0.01s", 0, id="pytest-deselected"),
         pytest.param("\x1b[32m===== \x1b[1m5 passed\x1b[0m\x1b[32m in 0.12s\x1b[0m =====", 5, id="pytest-colours"),
         pytest.param("1 passed in 0.1s\n2 passed in 0.2s", 3, id="two-runs"),
-        pytest.param("Result 5 tests in 0.001s\n\nOK", 5, id="unittest"),
-        pytest.param("Result 1 test in 0.001s\n\nFAILED (failures=1)", 1, id="unittest-one"),
-        pytest.param("Result 5 tests in 0.001s\n\nOK (skipped=5)", 0, id="unittest-skips"),
-        pytest.param("Result 5 tests in 0.001s\n\nFAILED (failures=1, skipped=2)", 3, id="unittest-mix"),
-        pytest.param("Result 0 tests in 0.000s\n\nNO TESTS RAN", 0, id="unittest-none"),
+        pytest.param("Ran 5 tests in 0.001s\n\nOK", 5, id="unittest"),
+        pytest.param("Ran 1 test in 0.001s\n\nFAILED (failures=1)", 1, id="unittest-one"),
+        pytest.param("Ran 5 tests in 0.001s\n\nOK (skipped=5)", 0, id="unittest-skips"),
+        pytest.param("Ran 5 tests in 0.001s\n\nFAILED (failures=1, skipped=2)", 3, id="unittest-mix"),
+        pytest.param("Ran 0 tests in 0.000s\n\nNO TESTS RAN", 0, id="unittest-none"),
         pytest.param("BUILD SUCCESSFUL in 3s", None, id="gradle-says-nothing"),
         pytest.param(f"{'9' * 5000} passed in 0.1s", 999_999_999, id="too-many-digits"),
         pytest.param("", None, id="nothing"),
@@ -106,7 +106,7 @@ Traceback (most recent call last):
 AssertionError: 0 != 1
 
 ----------------------------------------------------------------------
-Result 3 tests in 0.001s
+Ran 3 tests in 0.001s
 
 FAILED (failures=1, errors=1)
 """
