@@ -20,9 +20,8 @@ from phase_gate.gate.state import (
     LastClaim,
     Measurement,
     Memory,
-    OpenRun,
     ProofRecord,
-    RunSummary,
+    Run,
     Snapshot,
     State,
     state_from_json,
@@ -74,8 +73,8 @@ FULL = State(
     streak_tree="t1",
     last_tree="t1",
     green_tree="t1",
-    open_runs=(OpenRun(id="r9", phase="GREEN", at="now", tree="t1", nested=True, overlaps=True, rewinds=True),),
-    last_run=RunSummary(id="r8", kind="complete", phase="GREEN", at="then", iteration=3, why="w"),
+    open_runs=(Run(id="r9", phase="GREEN", at="now", tree="t1", nested=True, overlaps=True, rewinds=True),),
+    last_run=Run(id="r8", kind="complete", phase="GREEN", at="then", iteration=3, why="w"),
     measurement=Measurement(
         run="r8", iteration=3, tree="t1", measured=Measured(metrics={"tests_total": 5}, notes=("n",))
     ),

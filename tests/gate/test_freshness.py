@@ -8,7 +8,7 @@ import pytest
 
 from phase_gate.gate import freshness
 from phase_gate.gate.freshness import CurrentStatus
-from phase_gate.gate.state import NEW_STATE, OpenRun, RunSummary, State
+from phase_gate.gate.state import NEW_STATE, Run, State
 from phase_gate.gate.verdict import Evaluation, Fact
 from phase_gate.values import replace
 from phase_gate.workflow.names import DONE
@@ -19,7 +19,7 @@ TREE = "tree-1"
 
 
 EXITED = replace(NEW_STATE, phase="GREEN", iteration=2, exited=True, last_tree=TREE, evaluation=verdict())
-GOING_ON = OpenRun(id="0123456789ab", phase="GREEN", at="now", tree=TREE)
+GOING_ON = Run(id="0123456789ab", phase="GREEN", at="now", tree=TREE)
 LATER = "2026-01-01T00:00:01.000Z"
 CLOSED = replace(EXITED, exited=False, evaluation=verdict(can_exit=False, gate_1=False, status="closed"))
 WITHOUT_RUN = verdict(phase="DOCUMENT", run=None, metrics={"code_as_tested": True})
@@ -31,7 +31,7 @@ STALE = replace(EXITED, evaluation_is_stale=True)
 CAME_AFTER = "a run came after the last verdict: only a complete run makes a new one"
 CHANGED = "files have changed since the last run"
 DECLARED = Fact(name="refactoring_complete", value=True, reason="r", by="Ada", at=LATER)
-PARTIAL = RunSummary(id="r2", kind="partial", phase="GREEN", at="now")
+PARTIAL = Run(id="r2", kind="partial", phase="GREEN", at="now")
 
 
 def assess(
@@ -154,7 +154,7 @@ def test_gate_1_only_leaves_nothing_else_out() -> None:
 
 
 def test_a_first_run_that_did_not_count_is_explained() -> None:
-    last = RunSummary(id="r1", kind="empty", phase="RED", at="then", why="every test was skipped")
+    last = Run(id="r1", kind="empty", phase="RED", at="then", why="every test was skipped")
     standing = assess(State(phase="RED", last_run=last), tree="t")
     assert (standing.status, standing.reason) == (
         "unstarted",

@@ -179,17 +179,12 @@ def _cools_until(breaker: Breaker) -> datetime:
     return _moment(breaker.opened_at) + timedelta(seconds=breaker.limits.cool_down)
 
 
-def describe_wait(breaker: Breaker, at: str) -> str:
-    """Return how long an open circuit stays open without intervention."""
-    left = _cools_until(breaker) - _moment(at)
-    minutes = min(left.total_seconds(), breaker.limits.cool_down) / 60
-    return f"{minutes:.0f} min" if minutes >= 1 else "less than a minute"
-
-
 def describe_open(breaker: Breaker, at: str) -> str:
     """Return that the circuit is open, why, and how long it stays open without intervention."""
-    wait = describe_wait(breaker, at)
-    return f"the circuit is open since {breaker.opened_at} ({breaker.reason}), and allows one run in {wait}"
+    left = _cools_until(breaker) - _moment(at)
+    minutes = min(left.total_seconds(), breaker.limits.cool_down) / 60
+    wait = f"{minutes:.0f} min" if minutes >= 1 else "less than a minute"
+    return f"the circuit is open since {breaker.opened_at} ({breaker.reason}); {wait} left"
 
 
 def _moment(at: str) -> datetime:

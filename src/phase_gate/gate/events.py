@@ -20,9 +20,8 @@ from phase_gate.gate.state import (
     LastClaim,
     Measurement,
     Memory,
-    OpenRun,
     ProofRecord,
-    RunSummary,
+    Run,
     Snapshot,
     State,
     state_from_json,
@@ -246,7 +245,7 @@ MEASURED = ("metrics", "findings", "notes", "told", "tables")
 
 def _run_started(state: State, event: Event) -> State:
     data = event.data
-    run, others = _pick(OpenRun, {**data, "id": data["run"], "at": event.at}), state.open_runs
+    run, others = _pick(Run, {**data, "id": data["run"], "at": event.at}), state.open_runs
     if not run.nested and any(not other.nested for other in others):
         # Two runs at once share one tree and one machine: neither proves that the suite is green by itself.
         others = tuple(other if other.nested else replace(other, overlaps=True) for other in others)
@@ -261,8 +260,7 @@ def _run_lost(state: State, event: Event) -> State:
     run = state.open_run(event.data["run"])
     if run is None:
         return state
-    lost = RunSummary(id=run.id, kind="lost", phase=run.phase, at=event.at, why="it began and never ended")
-    state = _close(state, run, lost)
+    state = _close(state, replace(run, kind="lost", at=event.at, why="it began and never ended"))
     if run.nested:
         return state
     return replace(
@@ -281,15 +279,13 @@ def _run_ended(state: State, event: Event) -> State:
     if run is None:
         return state
     kind: Kind = data["kind"]
-    summary = RunSummary(
-        id=run.id, kind=kind, phase=run.phase, at=event.at, iteration=data.get("iteration"), why=data.get("why", "")
-    )
+    ended = replace(run, kind=kind, at=event.at, iteration=data.get("iteration"), why=data.get("why", ""))
     if kind == "void":
         if "before" not in data:
-            return _close(state, run, summary)  # another event happened since it began
+            return _close(state, ended)  # another event happened since it began
         # A signal that was refused in the meantime stays refused.
         return replace(state_from_json(data["before"]), spent_signal=state.spent_signal)
-    state = _close(state, run, summary)
+    state = _close(state, ended)
     if kind == "nested":
         return state
     streak, streak_tree = streak_after(state, run, kind=kind, green=data["green"], tree=data["tree"])
@@ -306,7 +302,7 @@ def _run_ended(state: State, event: Event) -> State:
     return replace(state, breaker=observe_crash(state.breaker)) if kind == "incomplete" else state
 
 
-def _measured(state: State, run: OpenRun, data: Json) -> State:
+def _measured(state: State, run: Run, data: Json) -> State:
     snapshot = _pick(Snapshot, data)
     return replace(
         state,
@@ -344,7 +340,7 @@ def _freeze_after_run(freeze: Freeze, data: Json) -> Freeze:
     )
 
 
-def streak_after(state: State, run: OpenRun, *, kind: Kind, green: Green, tree: str) -> tuple[int, str | None]:
+def streak_after(state: State, run: Run, *, kind: Kind, green: Green, tree: str) -> tuple[int, str | None]:
     """Return the streak after a run that ended on `tree`, and its tree."""
     unbroken = state.streak_tree is not None and state.streak_tree == run.tree
     if kind == "complete" and green == "green" and not run.overlaps:
@@ -354,12 +350,9 @@ def streak_after(state: State, run: OpenRun, *, kind: Kind, green: Green, tree: 
     return state.streak, tree if unbroken else None
 
 
-def _close(state: State, run: OpenRun, summary: RunSummary) -> State:
-    return replace(
-        state,
-        open_runs=tuple(other for other in state.open_runs if other.id != run.id),
-        last_run=state.last_run if run.nested else summary,
-    )
+def _close(state: State, run: Run) -> State:
+    open_runs = tuple(other for other in state.open_runs if other.id != run.id)
+    return replace(state, open_runs=open_runs, last_run=state.last_run if run.nested else run)
 
 
 def _pick(kind: type[T], data: Json) -> T:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from phase_gate import exit_codes
-from phase_gate.gate.breaker import at_time, describe_wait
+from phase_gate.gate.breaker import at_time, describe_open
 from phase_gate.gate.state import State
 from phase_gate.gate.state_extensions import parts_of
 from phase_gate.gate.verdict import LET_ONE_RUN, SAY_WHY, Evaluation, Status, Verdict
@@ -75,10 +75,9 @@ def assess(
         from phase_gate.gate.advice import describe_decisions  # here, not above: most circuits are closed
 
         command = of_task("phase-gate status", state.task)
-        reason = f"the circuit is open since {breaker.opened_at} ({breaker.reason}); {describe_wait(breaker, at)} left"
-        return closed("halted", reason, command, describe_decisions(state.task))
+        return closed("halted", describe_open(breaker, at), command, describe_decisions(state.task))
     evaluation = state.evaluation
-    if evaluation is not None and is_person_called(state):
+    if evaluation is not None and evaluation is state.verdict_now and evaluation.status == "needs-person":
         # Regardless of the current files: it is valid until the next run.
         return by_verdict(evaluation, gate_1_only=gate_1_only and tree == state.last_tree)
 
@@ -155,11 +154,6 @@ def _is_opened_by_facts(state: State, evaluation: Evaluation) -> bool:
     gate = evaluation.gate_1
     known = {**gate.values, **{fact.name: fact.value for fact in state.facts}}
     return all(each.passes for each in gate.guards) and evaluate(gate.condition, known).met is True
-
-
-def is_person_called(state: State) -> bool:
-    """Return whether the last verdict calls for a person, and nothing ran since."""
-    return state.verdict_now is not None and state.verdict_now.status == "needs-person"
 
 
 def describe_changes(changed: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from phase_gate.gate.inventory import Inventory, bare_name, join_id
 from phase_gate.gate.measured import Finding, Measured
 from phase_gate.gate.observations import Parts
 from phase_gate.gate.outcomes import Bucket, Failure, Green, Judgement, Kind, Outcomes, References
-from phase_gate.gate.state import Case, Event, OpenRun
+from phase_gate.gate.state import Case, Event, Run
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import Value, field
 from phase_gate.workflow.metrics import MetricValue
@@ -144,7 +144,7 @@ class JudgedRun(Case):
     rewind. Then it is that after its events.
     """
 
-    run: OpenRun
+    run: Run
     record: RunRecord
     past: References
     events: tuple[Event, ...]

@@ -20,7 +20,7 @@ from phase_gate.gate.measuring import NO_NEW_SKIPS, find_new_skips, find_weakene
 from phase_gate.gate.outcomes import Judgement, Kind, References, all_passed, judge_outcomes, odd_buckets
 from phase_gate.gate.record import JudgedRun, RunRecord
 from phase_gate.gate.signals import ABSENT, Reading
-from phase_gate.gate.state import Event, OpenRun, State, state_to_json
+from phase_gate.gate.state import Event, Run, State, state_to_json
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import replace
 from phase_gate.visible import count, name_first
@@ -173,14 +173,14 @@ def _name_missing(
     return tuple(test_id for test_id in missing if test_id in frozen), tuple(went)
 
 
-def _moved_on(state: State, run: OpenRun) -> str:
+def _moved_on(state: State, run: Run) -> str:
     """Return a reason if the task left the run's phase during the run: its result is outdated."""
     if run.nested or run.rewinds or state.phase == run.phase:
         return ""
     return f"the task moved on to {state.phase} while it ran"
 
 
-def _classify(record: RunRecord, run: OpenRun, moved_on: str) -> tuple[Kind, str]:
+def _classify(record: RunRecord, run: Run, moved_on: str) -> tuple[Kind, str]:
     """Return the first kind that matches, and why it is not a complete run."""
     session = record.session
     buckets = odd_buckets(session.outcomes)

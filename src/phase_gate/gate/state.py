@@ -36,30 +36,25 @@ class Event(Value):
     at: str = ""
 
 
-class OpenRun(Value):
-    """A run that has begun and not ended yet."""
+class Run(Value):
+    """A run that has begun, or the last one that ended."""
 
     id: str
     phase: str
+    #: When it began; when it ended, if it has.
     at: str
-    tree: str
+    #: The tree that it began on.
+    tree: str = ""
     nested: bool = False
     overlaps: bool = False
     #: A run in the first phase in the middle of a cycle: it rewinds if it turns out to be complete.
     rewinds: bool = False
     #: Seconds after which other machines consider it lost.
     limit: float = 0.0
-
-
-class RunSummary(Value):
-    """The last run that ended, of any kind."""
-
-    id: str
-    kind: str
-    phase: str
-    at: str
-    iteration: int | None = None
+    #: Once it has ended: its kind, and why it is not complete.
+    kind: str = ""
     why: str = ""
+    iteration: int | None = None
 
 
 class Measurement(Value):
@@ -193,8 +188,9 @@ class State(Value):
     #: The tree after the last recorded run, if that is known, and after the last complete green run.
     last_tree: str | None = None
     green_tree: str | None = None
-    open_runs: tuple[OpenRun, ...] = ()
-    last_run: RunSummary | None = None
+    open_runs: tuple[Run, ...] = ()
+    #: The last run that ended, of any kind; nested runs are not counted.
+    last_run: Run | None = None
     measurement: Measurement | None = None
     evaluation: Evaluation | None = None
     #: True once anything ran or was entered after the evaluation was made.
@@ -261,7 +257,7 @@ class State(Value):
     def is_verify_task(self) -> bool:
         return WORK in self.parts and not self.parts[WORK].is_pipeline
 
-    def open_run(self, run: str) -> OpenRun | None:
+    def open_run(self, run: str) -> Run | None:
         return next((each for each in self.open_runs if each.id == run), None)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from phase_gate.bound import os
 from phase_gate.errors import NotAllowedError, StateError, StorageError, TamperedError
-from phase_gate.gate.state import SCHEMA, Event, OpenRun, State
+from phase_gate.gate.state import SCHEMA, Event, Run, State
 from phase_gate.storage import cache
 from phase_gate.storage.files import (
     REAL,
@@ -152,7 +152,7 @@ class TaskStore(TaskReader):
         """Return the open runs that will never end: their lock is free, or their time is over."""
         return tuple(run.id for run in state.open_runs if not self.is_alive(run.id, run.limit))
 
-    def close_lost(self, change: Transaction) -> tuple[OpenRun, ...]:
+    def close_lost(self, change: Transaction) -> tuple[Run, ...]:
         """Record the open runs that will never end as lost, and return them."""
         lost = self.lost_runs(change.state)
         closed = tuple(run for run in change.state.open_runs if run.id in lost)
