@@ -11,9 +11,8 @@ from phase_gate.gate import verdict
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.judging import evaluate, with_breaker
 from phase_gate.gate.measured import ALREADY_PASSING, Measured, cap_findings, name_tests
-from phase_gate.gate.signals import Answer, Reading
 from phase_gate.gate.state import NEW_STATE, Case
-from phase_gate.gate.verdict import Evaluation, Verdict, show_next, show_verdict
+from phase_gate.gate.verdict import Answer, Evaluation, Reading, Verdict, show_next, show_verdict
 from phase_gate.tasks.verify_verdict import advise_task
 from phase_gate.tasks.work import FailureType
 from phase_gate.values import replace

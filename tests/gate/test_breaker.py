@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from phase_gate.gate.breaker import (
     Breaker,
-    RunSeen,
     Status,
     at_time,
     blank,
@@ -33,15 +33,15 @@ def at(minutes: float = 0.0) -> str:
     return (START + timedelta(minutes=minutes)).isoformat()
 
 
-def seen(tree: object, *obstacles: str, passing: int = 0, **more: object) -> RunSeen:
-    return RunSeen(tree=str(tree), obstacles=frozenset(obstacles), passing=passing, **more)  # type: ignore[arg-type]
+def seen(tree: object, *obstacles: str, passing: int = 0, **more: Any) -> dict[str, Any]:
+    return {"tree": str(tree), "obstacles": frozenset(obstacles), "passing": passing, **more}
 
 
-def follow(runs: Iterable[RunSeen], limits: Limits = THREE, breaker: Breaker | None = None) -> list[Status]:
+def follow(runs: Iterable[dict[str, Any]], limits: Limits = THREE, breaker: Breaker | None = None) -> list[Status]:
     """Return the status after each run, a minute apart."""
     now, states = breaker or Breaker(), []
     for minute, run in enumerate(runs):
-        now = observe_run(now, run, limits, at=at(minute))
+        now = observe_run(now, limits, at=at(minute), **run)
         states.append(now.status)
     return states
 
@@ -50,7 +50,7 @@ def stuck(count: int, limits: Limits = THREE) -> Breaker:
     """Return a breaker after so many runs with the same failing test."""
     now = Breaker()
     for number in range(count):
-        now = observe_run(now, seen(number, "test_a"), limits, at=at())
+        now = observe_run(now, limits, at=at(), **seen(number, "test_a"))
     return now
 
 
@@ -71,7 +71,7 @@ ANY = Limits(no_progress=99, same_error=0)
     ],
 )
 def test_a_run_moves_it(breaker: Breaker, obstacle: str, limits: Limits, after: Status) -> None:
-    assert observe_run(breaker, seen("n", obstacle), limits, at=at()).status == after
+    assert observe_run(breaker, limits, at=at(), **seen("n", obstacle)).status == after
 
 
 def test_rest_or_a_person_gives_one_more_chance() -> None:
@@ -138,10 +138,10 @@ def test_the_same_error_in_other_tests(limit: int, expected: list[Status]) -> No
 
 def test_exactly_one_trial_after_the_rest() -> None:
     assert at_time(OPEN_NOW, at(29.9)).status == OPEN
-    failed = observe_run(OPEN_NOW, seen("n", "test_a"), THREE, at=at(31))
+    failed = observe_run(OPEN_NOW, THREE, at=at(31), **seen("n", "test_a"))
     assert (failed.status, failed.opened_at) == (OPEN, at(31)), "the rest starts anew"
     assert at_time(failed, at(60)).status == OPEN
-    saved = observe_run(OPEN_NOW, seen("n", "test_b"), THREE, at=at(31))
+    saved = observe_run(OPEN_NOW, THREE, at=at(31), **seen("n", "test_b"))
     assert (saved.status, saved.no_progress, saved.reason, saved.opened_at) == (CLOSED, 0, "", "")
 
 
@@ -157,7 +157,7 @@ def test_clocks(moment: str, expected: Status) -> None:
 
 
 def test_a_clock_that_went_back_does_not_keep_it_open_for_longer() -> None:
-    back = observe_run(OPEN_NOW, seen("n", "test_a"), THREE, at=at(-1000))
+    back = observe_run(OPEN_NOW, THREE, at=at(-1000), **seen("n", "test_a"))
     assert at_time(back, at(-970)).status == HALF_OPEN
 
 

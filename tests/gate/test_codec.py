@@ -11,7 +11,6 @@ import pytest
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.events import apply
 from phase_gate.gate.measured import Measured, Waiver
-from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import (
     NEW_STATE,
     Claims,
@@ -27,7 +26,7 @@ from phase_gate.gate.state import (
     state_from_json,
     state_to_json,
 )
-from phase_gate.gate.verdict import Fact
+from phase_gate.gate.verdict import Fact, Reading
 from phase_gate.proof.verdicts import Proof
 from phase_gate.tasks.work import FailureType
 from phase_gate.values import as_dict, replace

@@ -10,9 +10,8 @@ from phase_gate.config.rule_files import load_shipped_workflow, load_workflow
 from phase_gate.gate.advice import return_command
 from phase_gate.gate.judging import evaluate
 from phase_gate.gate.measured import TEST_FAILS, Finding, Measured, name_tests
-from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import NEW_STATE, Case
-from phase_gate.gate.verdict import Evaluation, phase_command, start_command
+from phase_gate.gate.verdict import ABSENT, Evaluation, Reading, phase_command, start_command
 from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow
 from tests.conftest import ROOT

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from phase_gate.gate.measured import Measured
-from phase_gate.gate.signals import Reading
-from phase_gate.gate.verdict import Evaluation, Gate1Result, GuardResult
+from phase_gate.gate.verdict import Evaluation, Gate1Result, GuardResult, Reading
 from phase_gate.workflow.metrics import MetricValue
 
 AT = "2026-01-01T00:00:00.000Z"

@@ -21,9 +21,8 @@ from phase_gate.gate.outcomes import Bucket, Failure, Past, References
 from phase_gate.gate.overrides import override_record
 from phase_gate.gate.record import Criteria, Document, RunRecord
 from phase_gate.gate.run_end import judge_run
-from phase_gate.gate.signals import ABSENT, Answer, Reading
 from phase_gate.gate.state import NEW_STATE, Event, ProofRecord, Snapshot, State
-from phase_gate.gate.verdict import Evaluation
+from phase_gate.gate.verdict import ABSENT, Answer, Evaluation, Reading
 from phase_gate.project import load_compiled
 from phase_gate.proof.verdicts import Proof
 from phase_gate.report.story import LedgerCheck, Story

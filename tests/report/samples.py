@@ -7,7 +7,7 @@ from typing import Any
 from phase_gate.codec import spell_out
 from phase_gate.gate.measured import Finding, Table
 from phase_gate.gate.record import Criteria, Criterion
-from phase_gate.gate.signals import ABSENT
+from phase_gate.gate.verdict import ABSENT
 from phase_gate.proof.verdicts import FunctionProof, Proof, TargetProof
 from phase_gate.report.story import Happening, Run, Series, Story
 from phase_gate.values import replace

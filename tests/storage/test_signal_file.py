@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from phase_gate.errors import ContradictionError, PhaseGateError
-from phase_gate.gate.signals import Given, Signal, read_signal
+from phase_gate.gate.verdict import Given, Signal, read_signal
 from phase_gate.storage.signal_file import (
     MAX_SIZE,
     SignalFile,

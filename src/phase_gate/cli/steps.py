@@ -22,9 +22,8 @@ from phase_gate.errors import NotAllowedError, PhaseOrderError, StorageError, Us
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.measured import wanted_names
 from phase_gate.gate.order import refuse_baseline, shorten, stuck_error
-from phase_gate.gate.signals import Given, Signal
 from phase_gate.gate.state import Event, State
-from phase_gate.gate.verdict import Evaluation, evaluation_to_json, phase_command, start_command
+from phase_gate.gate.verdict import Evaluation, Given, Signal, evaluation_to_json, phase_command, start_command
 from phase_gate.project import Project
 from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.storage.signal_file import check_signal, read_signal_file, remove_signal_file

@@ -9,9 +9,8 @@ from phase_gate.evidence import gathering
 from phase_gate.gate.freeze import find_changed_settings
 from phase_gate.gate.judging import judgement_events
 from phase_gate.gate.measured import Finding, Measured
-from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Case, State
-from phase_gate.gate.verdict import Evaluation
+from phase_gate.gate.verdict import ABSENT, Evaluation, Reading
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.task import Task
 from phase_gate.values import replace

@@ -12,10 +12,9 @@ from phase_gate.gate.freshness import hint_at_outputs
 from phase_gate.gate.judging import evaluate_again, evaluate_call, evaluate_without_run
 from phase_gate.gate.measured import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
 from phase_gate.gate.order import stuck_error
-from phase_gate.gate.signals import ABSENT, Reading, Signal, strictest
 from phase_gate.gate.state import Measurement, State
 from phase_gate.gate.state_extensions import parts_of
-from phase_gate.gate.verdict import Evaluation, phase_command, show_next, start_command
+from phase_gate.gate.verdict import Evaluation, Reading, Signal, phase_command, show_next, start_command, strictest
 from phase_gate.project import Project
 from phase_gate.proof.task_proof import prove_before_exit
 from phase_gate.storage.signal_file import (
@@ -157,7 +156,7 @@ def leave_answer(task: Task, signal: Signal, file: Path) -> None:
 
 def read_waiting(waiting: SignalFile | None, phase: str, task: str, iteration: int) -> Reading:
     """Return how a waiting signal file applies to this evaluation."""
-    return ABSENT if waiting is None else waiting.reading(phase=phase, task=task, iteration=iteration)
+    return Reading() if waiting is None else waiting.reading(phase=phase, task=task, iteration=iteration)
 
 
 def _why_stale(state: State, phase: Phase, task: Task) -> str:

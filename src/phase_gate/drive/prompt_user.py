@@ -9,7 +9,7 @@ from phase_gate.drive.drive_state import Decision, Outcome
 from phase_gate.drive.loop import Session, call_person
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError, UsageError
 from phase_gate.gate.overrides import Person
-from phase_gate.gate.signals import Signal
+from phase_gate.gate.verdict import Signal
 from phase_gate.project import who_am_i
 from phase_gate.task import Task
 from phase_gate.tasks.board import TaskSession

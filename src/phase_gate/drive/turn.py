@@ -19,8 +19,8 @@ from phase_gate.drive.loop import OWNER, Played, Session, Step, make_answer, run
 from phase_gate.drive.view import Working
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError, StorageError
 from phase_gate.exit_codes import NOT_TRUSTED
-from phase_gate.gate.signals import Signal
 from phase_gate.gate.state import Event
+from phase_gate.gate.verdict import Signal
 from phase_gate.storage.files import REAL, make_folder
 from phase_gate.storage.signal_file import parse_signal, read_signal_file, remove_signal_file
 from phase_gate.task import Task

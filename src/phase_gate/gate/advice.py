@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING
 
 from phase_gate.gate.breaker import describe_open
 from phase_gate.gate.measured import ALREADY_PASSING, BROKEN_MODULE, STREAK_STARTS_OVER, TEST_FAILS
-from phase_gate.gate.signals import Reading
-from phase_gate.gate.verdict import (
-    LET_ONE_RUN,
-    Evaluation,
-    Gate1Result,
-    Verdict,
-    phase_command,
-)
+from phase_gate.gate.verdict import LET_ONE_RUN, Evaluation, Gate1Result, Reading, Verdict, phase_command
 from phase_gate.values import Literal
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRIC_TYPES, Metrics

@@ -30,23 +30,6 @@ Status = Literal[
 ]
 
 
-class RunSeen(Value):
-    """The breaker's view of a complete run."""
-
-    tree: str
-    #: The obstacles that keep the gate closed: failing tests, unmet guards.
-    obstacles: frozenset[str]
-    passing: int
-    #: The errors, without details that differ from run to run; empty if there are none.
-    errors: str = ""
-    #: Gate 1 is open: only the signal is missing.
-    gate_is_open: bool = False
-    #: The tree at the start of the run: files that the run writes do not count as an attempt.
-    began: str = ""
-    #: A signal asked for a person.
-    needs_person: bool = False
-
-
 class Breaker(Value):
     status: Status = "closed"
     limits: Limits = field(default_factory=Limits)
@@ -75,33 +58,52 @@ def at_time(breaker: Breaker, at: str) -> Breaker:
     return _move(breaker, "half-open", at)
 
 
-def observe_run(breaker: Breaker, run: RunSeen, limits: Limits, *, at: str) -> Breaker:
-    """Return the breaker after a complete run."""
+def observe_run(
+    breaker: Breaker,
+    limits: Limits,
+    *,
+    at: str,
+    tree: str,
+    obstacles: frozenset[str],
+    passing: int,
+    errors: str = "",
+    gate_is_open: bool = False,
+    began: str = "",
+    needs_person: bool = False,
+) -> Breaker:
+    """Return the breaker after a complete run.
+
+    :param obstacles: the obstacles that keep the gate closed: failing tests, unmet guards.
+    :param errors: the errors, without details that differ from run to run; empty if there are none.
+    :param gate_is_open: Gate 1 is open: only the signal is missing.
+    :param began: the tree at the start of the run: files that the run writes do not count as an attempt.
+    :param needs_person: a signal asked for a person.
+    """
     breaker = at_time(replace(breaker, limits=limits), at)
     if breaker.is_open:
         if _moment(at) < _moment(breaker.opened_at):
             # The clock was set back: never wait longer than the cool-down.
             return replace(breaker, opened_at=at)
         return breaker
-    if run.gate_is_open or not run.obstacles:
-        return _recovered(breaker, run)
-    if run.needs_person:
+    if gate_is_open or not obstacles:
+        return _recovered(breaker, tree=tree, passing=passing)
+    if needs_person:
         return breaker
-    if breaker.tree and breaker.tree in (run.began, run.tree):
-        return replace(breaker, tree=run.tree)
-    obstacles = _hash(run.obstacles)
-    gains = run.passing > breaker.best_passing
-    is_new = obstacles not in breaker.seen
-    is_same_error = bool(run.errors) and run.errors == breaker.errors and not gains
+    if breaker.tree and breaker.tree in (began, tree):
+        return replace(breaker, tree=tree)
+    found = _hash(obstacles)
+    gains = passing > breaker.best_passing
+    is_new = found not in breaker.seen
+    is_same_error = bool(errors) and errors == breaker.errors and not gains
     breaker = replace(
         breaker,
         no_progress=0 if gains or is_new else breaker.no_progress + 1,
         # A single occurrence is not a repetition.
         same_error=max(2, breaker.same_error + 1) if is_same_error else 0,
-        seen=breaker.seen if not is_new else (*breaker.seen, obstacles)[-_REMEMBERED:],
-        best_passing=max(breaker.best_passing, run.passing),
-        errors=run.errors,
-        tree=run.tree,
+        seen=breaker.seen if not is_new else (*breaker.seen, found)[-_REMEMBERED:],
+        best_passing=max(breaker.best_passing, passing),
+        errors=errors,
+        tree=tree,
     )
     counts = {
         f"{count(breaker.no_progress, 'complete run')} without progress": (breaker.no_progress, limits.no_progress),
@@ -141,15 +143,15 @@ def reset(breaker: Breaker, *, at: str) -> Breaker:
     return _move(breaker, "half-open", at)
 
 
-def _recovered(breaker: Breaker, run: RunSeen) -> Breaker:
+def _recovered(breaker: Breaker, *, tree: str, passing: int) -> Breaker:
     """Return a closed breaker with its counts cleared, except the separate count of claims."""
     return Breaker(
         limits=breaker.limits,
         exit_blocked=breaker.exit_blocked,
         infrastructure=breaker.infrastructure,
         seen=breaker.seen,
-        best_passing=max(breaker.best_passing, run.passing),
-        tree=run.tree,
+        best_passing=max(breaker.best_passing, passing),
+        tree=tree,
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from phase_gate.codec import spell_out_each
-from phase_gate.gate.breaker import RunSeen, fingerprint, observe_run
+from phase_gate.gate.breaker import Breaker, fingerprint, observe_run
 from phase_gate.gate.events import apply, streak_after
 from phase_gate.gate.freeze import freeze, frozen_to_json
 from phase_gate.gate.inventory import Inventory, bare_id, merge_inventories, split_id
@@ -19,9 +19,8 @@ from phase_gate.gate.measured import NOTHING_REMEMBERED, Measured, Remembered, W
 from phase_gate.gate.measuring import NO_NEW_SKIPS, find_new_skips, find_weakened, take_measure
 from phase_gate.gate.outcomes import Judgement, Kind, References, all_passed, judge_outcomes, odd_buckets
 from phase_gate.gate.record import JudgedRun, RunRecord
-from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Event, Run, State, state_to_json
-from phase_gate.gate.verdict import Evaluation
+from phase_gate.gate.verdict import ABSENT, Evaluation, Reading
 from phase_gate.values import replace
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
@@ -223,8 +222,7 @@ def _judge(run: JudgedRun, seen: Measured) -> Evaluation:
         evaluation = _stay(evaluation, run.state, run.workflow)
     if run.iteration is None:
         return conclude(evaluation, run)
-    breaker = observe_run(run.state.breaker, _see_run(run, evaluation), run.phase.breaker, at=run.at)
-    return conclude(evaluation, run, breaker)
+    return conclude(evaluation, run, _break(run, evaluation))
 
 
 def _stay(evaluation: Evaluation, state: State, workflow: Workflow) -> Evaluation:
@@ -251,12 +249,15 @@ def _stay(evaluation: Evaluation, state: State, workflow: Workflow) -> Evaluatio
     )
 
 
-def _see_run(run: JudgedRun, evaluation: Evaluation) -> RunSeen:
-    """Return the breaker's view of the run."""
+def _break(run: JudgedRun, evaluation: Evaluation) -> Breaker:
+    """Return the breaker after the run."""
     phase, record, outcomes = run.phase, run.record, run.outcomes
     tests = outcomes.failing | outcomes.too_early if phase.tests == "failing" else outcomes.failing
     unmet = {f"guard {guard.name}" for guard in evaluation.gate_1.guards if not guard.passes}
-    return RunSeen(
+    return observe_run(
+        run.state.breaker,
+        phase.breaker,
+        at=run.at,
         tree=record.tree,
         began=run.run.tree,
         obstacles=frozenset(tests | unmet),

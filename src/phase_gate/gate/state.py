@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from phase_gate.codec import from_json, to_json
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.measured import Finding, Measured, Waiver
-from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state_extensions import WORK, load_part
-from phase_gate.gate.verdict import Evaluation, Fact
+from phase_gate.gate.verdict import ABSENT, Evaluation, Fact, Reading
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.names import DONE, STUCK
 

@@ -26,18 +26,11 @@ WORK = "work"
 DRIVE = "drive"
 
 
-class Row(Value):
-    """The module of a part, the kinds of events that only it has, the section of a workflow that requires it."""
-
-    module: str
-    kinds: frozenset[str]
-    section: str = ""
-
-
-PARTS: Mapping[str, Row] = {
-    WORK: Row(
-        module="phase_gate.tasks.state_extension",
-        kinds=frozenset(
+#: The module of each part, and the kinds of events that only it has.
+PARTS: Mapping[str, tuple[str, frozenset[str]]] = {
+    WORK: (
+        "phase_gate.tasks.state_extension",
+        frozenset(
             {
                 "task-taken",
                 "attempt-began",
@@ -54,16 +47,16 @@ PARTS: Mapping[str, Row] = {
                 "steps-voided",
                 "request-made",
                 "request-decided",
+                "commands-added",
             }
         ),
-        section="pipeline",
     ),
-    DRIVE: Row(
-        module="phase_gate.drive.drive_state",
-        kinds=frozenset({"drive-started", "iteration-started", "iteration-ended", "drive-ended"}),
+    DRIVE: (
+        "phase_gate.drive.drive_state",
+        frozenset({"drive-started", "iteration-started", "iteration-ended", "drive-ended"}),
     ),
 }
-PART_KINDS: frozenset[str] = frozenset().union(*(row.kinds for row in PARTS.values()))
+PART_KINDS: frozenset[str] = frozenset().union(*(kinds for _, kinds in PARTS.values()))
 
 
 class Part:
@@ -156,7 +149,7 @@ def load_part(name: str) -> Part:
     """Return a part by its name. Raises KeyError for one that is not in the table."""
     import sys
 
-    module = PARTS[name].module
+    module = PARTS[name][0]
     if module not in sys.modules:
         import importlib
 
@@ -170,17 +163,17 @@ def parts_of(state: State) -> Iterator[tuple[Part, Any]]:
     return ((load_part(name), value) for name, value in state.parts.items())
 
 
-def parts_of_workflow(workflow: Workflow) -> Iterator[tuple[str, Part]]:
-    """Return the parts of a cycle of the workflow: its file has a section for each."""
-    return ((name, load_part(name)) for name, row in PARTS.items() if getattr(workflow, row.section, None) is not None)
+def parts_of_workflow(workflow: Workflow) -> list[tuple[str, Part]]:
+    """Return the parts of a cycle of the workflow: only a pipeline has one."""
+    return [] if workflow.pipeline is None else [(WORK, load_part(WORK))]
 
 
 def change_parts(parts: Mapping[str, Any], event: Event) -> Mapping[str, Any]:
     """Return the parts after one more event. A missing part can begin with an event of its own."""
     changed = {}
-    for name, row in PARTS.items():
+    for name, (_, kinds) in PARTS.items():
         value = parts.get(name)
-        if value is not None or event.kind in row.kinds or name in event.data:
+        if value is not None or event.kind in kinds or name in event.data:
             value = load_part(name).reduce(value, event)
         if value is not None:
             changed[name] = value

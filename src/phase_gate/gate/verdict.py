@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.measured import Finding, Measured, Table
-from phase_gate.gate.signals import Reading
 from phase_gate.values import Literal, Value, as_dict, field, replace
 from phase_gate.workflow.names import of_task, signal_command, step_command
 
@@ -103,6 +102,89 @@ class Verdict(Value, kw_only=False):
     def next_step(self) -> str:
         """The next command, the hint, or both, in one line."""
         return show_next(self.next_command, self.next_hint, self.status)
+
+
+# --- Gate 2: the explicit answer, and whether it is for this iteration. It is given on purpose, and never inferred
+
+Given = Literal["done", "not-done", "blocked", "test-wrong"]
+Answer = Literal["absent", "done", "not-done", "blocked", "test-wrong", "malformed", "stale", "refused", "held"]
+
+#: Answers that call for a person. They never open a gate, so they are accepted at any time.
+CALLS = frozenset({"blocked", "test-wrong"})
+
+#: The display text of each answer.
+ANSWERS: dict[str, str] = {
+    "absent": "absent",
+    "done": "given",
+    "not-done": "not done",
+    "blocked": "blocked",
+    "test-wrong": "test wrong",
+    "malformed": "malformed",
+    "stale": "stale",
+    "refused": "refused",
+    "held": "held for the last run",
+}
+
+
+class Signal(Value):
+    """The content of a signal, and its iteration."""
+
+    answer: Given
+    reason: str = ""
+    by: str = ""
+    phase: str | None = None
+    task: str | None = None
+    iteration: int | None = None
+
+
+class Reading(Value):
+    """The result of an evaluation at Gate 2."""
+
+    answer: Answer = "absent"
+    reason: str = ""
+    by: str = ""
+    #: Why the answer does not count, if it does not.
+    problem: str = ""
+    #: The identity of its file, if it came from one: the file is spent with it.
+    file: str = ""
+
+    @property
+    def is_done(self) -> bool:
+        return self.answer == "done"
+
+    @property
+    def calls_person(self) -> bool:
+        return self.answer in CALLS
+
+
+ABSENT = Reading()
+
+
+def read_signal(signal: Signal, *, phase: str, task: str, iteration: int) -> Reading:
+    """Return the answer for this iteration; stale if the signal is for another one."""
+    expected: tuple[tuple[str, object, object], ...] = (
+        ("phase", signal.phase, phase),
+        ("task", signal.task, task),
+        ("iteration", signal.iteration, iteration),
+    )
+    for name, given, wanted in expected:
+        if given is not None and given != wanted:
+            return Reading(
+                answer="stale",
+                reason=signal.reason,
+                by=signal.by,
+                problem=f"it is for {name} {given}, this is {name} {wanted}",
+            )
+    return Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
+
+
+def strictest(first: Reading, second: Reading) -> Reading:
+    """Return the reading that counts if two were given at once: any answer other than done takes precedence."""
+    if first.answer == "absent":
+        return second
+    if second.answer == "absent" or first.answer != "done":
+        return first
+    return second
 
 
 class GuardResult(Value):

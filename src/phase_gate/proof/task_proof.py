@@ -14,8 +14,8 @@ from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.gate.judging import evaluate_again
 from phase_gate.gate.measured import Finding, cap_findings
 from phase_gate.gate.measuring import GUARD, describe_missing_proof, wants_proof
-from phase_gate.gate.signals import Reading
 from phase_gate.gate.state import Case, Event, ProofRecord, State
+from phase_gate.gate.verdict import Reading
 from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import make_proof
 from phase_gate.proof.trial import Trial

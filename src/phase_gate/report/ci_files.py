@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.gate.measured import place_of
-from phase_gate.gate.signals import SHOWN
-from phase_gate.gate.verdict import Evaluation, ask_gate_1_only, evaluation_to_json, show_next, show_verdict
+from phase_gate.gate.verdict import ANSWERS, Evaluation, ask_gate_1_only, evaluation_to_json, show_next, show_verdict
 from phase_gate.report.markdown import render_markdown
 from phase_gate.values import Value
 from phase_gate.visible import show_line, show_rows, show_text
@@ -215,7 +214,7 @@ def render_junit(document: Mapping[str, Any]) -> str:
         failure.text = show_rows(_what_is_open(document))
     if not gate_2["open"]:
         kind = "failure" if gate_2["answer"] in _REFUSALS else "skipped"
-        SubElement(second, kind, message=show_line(f"{SHOWN[gate_2['answer']]} {gate_2['reason']}".strip()))
+        SubElement(second, kind, message=show_line(f"{ANSWERS[gate_2['answer']]} {gate_2['reason']}".strip()))
     for counted, element in (("failures", "failure"), ("skipped", "skipped")):
         suite.set(counted, str(len(suite.findall(f"testcase/{element}"))))
     suite.attrib |= {"tests": "2", "errors": "0"}

@@ -20,8 +20,7 @@ from markupsafe import Markup
 from phase_gate._version import __version__
 from phase_gate.gate.inventory import split_id
 from phase_gate.gate.measured import describe_override, place_of
-from phase_gate.gate.signals import SHOWN
-from phase_gate.gate.verdict import HINT_FIRST, who_of
+from phase_gate.gate.verdict import ANSWERS, HINT_FIRST, who_of
 from phase_gate.report.drawing import cell_paths, draw_series, draw_timeline, legend_signs
 from phase_gate.report.markdown import guard_marks, show
 from phase_gate.report.story import CELL_WORDS, SIGNED, Story, short_time
@@ -85,7 +84,7 @@ def load_template() -> Template:
         lstrip_blocks=True,
     )
     environment.globals |= {
-        "answers": SHOWN,
+        "answers": ANSWERS,
         "cell_paths": cell_paths,
         "count": count,
         "describe_overrides": lambda rows: [describe_override(row) for row in rows],

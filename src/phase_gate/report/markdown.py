@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from phase_gate.gate.measured import Section, Table, describe_override, is_said_by, place_of
-from phase_gate.gate.signals import SHOWN
-from phase_gate.gate.verdict import HINT_FIRST, show_verdict, who_of
+from phase_gate.gate.verdict import ANSWERS, HINT_FIRST, show_verdict, who_of
 from phase_gate.report.story import Story, short_time
 from phase_gate.report.text import describe_proof, proof_section, sparkline, unmeasured_guards
 from phase_gate.visible import count, show_line
@@ -124,7 +123,7 @@ def _gates(document: Mapping[str, Any]) -> Iterator[str]:
     columns = (f"Gate 1: {gate_1['name']}", "", "open" if gate_1["open"] else "closed")
     yield from table_rows(Table(title="", columns=columns, rows=tuple(rows)))
     yield ""
-    yield f"Gate 2, explicit exit signal: **{SHOWN[gate_2['answer']]}** {as_text(gate_2['reason'])}".rstrip()
+    yield f"Gate 2, explicit exit signal: **{ANSWERS[gate_2['answer']]}** {as_text(gate_2['reason'])}".rstrip()
     if proven := describe_proof(document["metrics"]):
         yield from ("", f"Proof: {as_text(proven)}")
 

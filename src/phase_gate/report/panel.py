@@ -11,8 +11,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 
 from phase_gate.gate.measured import BROKEN_MODULE, NAMED_BY_REASON, WEAKENED, Finding, describe_override
-from phase_gate.gate.signals import SHOWN
-from phase_gate.gate.verdict import HINT_FIRST, PREMATURE, Evaluation, Gate1Result
+from phase_gate.gate.verdict import ANSWERS, HINT_FIRST, PREMATURE, Evaluation, Gate1Result
 from phase_gate.values import Value, field
 from phase_gate.visible import count, show_line, wrap
 from phase_gate.workflow.names import of_task
@@ -252,7 +251,7 @@ def _guards(evaluation: Evaluation) -> Iterator[Line]:
 
 def _gate_2(evaluation: Evaluation) -> Iterator[Line]:
     gate = evaluation.gate_2
-    yield _gate_line("Gate 2", "Explicit exit signal", SHOWN[gate.answer], is_open=gate.is_done)
+    yield _gate_line("Gate 2", "Explicit exit signal", ANSWERS[gate.answer], is_open=gate.is_done)
     if gate.reason:
         yield _labeled("", f"{gate.reason} ({gate.by})" if gate.by else gate.reason, width=2)
 

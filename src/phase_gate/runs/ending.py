@@ -15,8 +15,8 @@ from phase_gate.gate.measuring import wants_proof
 from phase_gate.gate.outcomes import KnownIds, Past, References
 from phase_gate.gate.record import JudgedRun, RunRecord
 from phase_gate.gate.run_end import judge_run
-from phase_gate.gate.signals import ABSENT, Reading, strictest
 from phase_gate.gate.state import Event, Snapshot, State
+from phase_gate.gate.verdict import ABSENT, Reading, strictest
 from phase_gate.project import who_am_i
 from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file

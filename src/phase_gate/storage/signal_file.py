@@ -9,7 +9,7 @@ from pathlib import Path
 
 from phase_gate.errors import ContradictionError, PhaseGateError, SignalError
 from phase_gate.gate.order import shorten
-from phase_gate.gate.signals import Answer, Given, Reading, Signal, read_signal
+from phase_gate.gate.verdict import Answer, Given, Reading, Signal, read_signal
 from phase_gate.hashing import sha256
 from phase_gate.storage.files import REAL, read_bytes, refusing, remove_file, write_atomically
 from phase_gate.values import Value, as_dict, field, replace

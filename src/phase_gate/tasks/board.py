@@ -14,9 +14,8 @@ from phase_gate.codec import spell_out
 from phase_gate.errors import MalformedResultError, NotAllowedError, StorageError, TaskNameError, UsageError
 from phase_gate.evidence.gathering import context_of
 from phase_gate.gate.judging import judgement_events
-from phase_gate.gate.signals import ABSENT, Reading
 from phase_gate.gate.state import Case, Event, State
-from phase_gate.gate.verdict import Evaluation
+from phase_gate.gate.verdict import ABSENT, Evaluation, Reading
 from phase_gate.identities import author_of, same_name
 from phase_gate.project import Look, Project
 from phase_gate.storage.files import REAL, write_atomically

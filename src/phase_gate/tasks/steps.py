@@ -10,8 +10,7 @@ from phase_gate.codec import to_json
 from phase_gate.errors import MalformedResultError, NotAllowedError, StaleSignalError, UsageError
 from phase_gate.gate.judging import judged_event
 from phase_gate.gate.overrides import Person, forced_events, override_record, refuse_excuse
-from phase_gate.gate.signals import ABSENT, Reading
-from phase_gate.gate.verdict import with_advice
+from phase_gate.gate.verdict import ABSENT, Reading, with_advice
 from phase_gate.identities import same_name
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.tasks.board import LONGEST, Step, TaskBoard, TaskSession, TaskStatus
