@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -73,8 +72,7 @@ def start(call: Call) -> Done:
         raise UsageError(
             f"{given.task_file} has no task {given.task!r}", remedy="leave --task out, or name one of its tasks"
         )
-    file = _path_from_root(call, board.project, given.task_file)
-    return _answer_taken(take_tasks(board, specs, file=file, untimed=given.untimed, show=print_aside))
+    return _answer_taken(take_tasks(board, specs, untimed=given.untimed, show=print_aside))
 
 
 def next_task(call: Call) -> Done:
@@ -129,7 +127,7 @@ def _answer_taken(taken: Sequence[tuple[TaskStatus, bool]]) -> Done:
 
 def executor(call: Call) -> Done:
     board = open_board(call)
-    return answer_step(report_execution(board, _read_attachment(call, board.project)))
+    return answer_step(report_execution(board, _read_attachment(call)))
 
 
 def run(call: Call) -> Done:
@@ -151,7 +149,7 @@ def _draw_clock(seconds: float, limit: float) -> None:
 
 def review(call: Call) -> Done:
     board = open_board(call)
-    status = give_verdict(board, _read_attachment(call, board.project))
+    status = give_verdict(board, _read_attachment(call))
     is_approved = status.verification.status is Status.APPROVED
     return answer_step(status, code=exit_codes.OPEN if is_approved else exit_codes.GATE_CLOSED)
 
@@ -180,20 +178,14 @@ def abandon(call: Call) -> Done:
 # --- reports and verdicts
 
 
-def _read_attachment(call: Call, project: Project) -> Attachment:
+def _read_attachment(call: Call) -> Attachment:
     """Read a report or a verdict. Raises UsageError if it can't be read."""
     given, by, user = call.arguments.file, call.arguments.by, who_am_i(call.environment)
     data = read_given(call.start, given)
     if given == "-":
         return Attachment(data=data, name="standard input", by=by, user=user)
-    path, written = _path_from_root(call, project, given), (call.start / given).stat().st_mtime
-    return Attachment(data=data, name=Path(given).name, path=path, written=written, by=by, user=user)
-
-
-def _path_from_root(call: Call, project: Project, given: str) -> str | None:
-    """Return a submitted file's path from the root; None if it is outside."""
-    path = os.path.relpath(os.path.realpath(call.start / given), os.path.realpath(project.root)).replace(os.sep, "/")
-    return None if path.startswith("../") else path
+    written = (call.start / given).stat().st_mtime
+    return Attachment(data=data, name=Path(given).name, written=written, by=by, user=user)
 
 
 # --- results

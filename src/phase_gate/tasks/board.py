@@ -44,7 +44,6 @@ from phase_gate.tasks.work import (
     task_slug,
 )
 from phase_gate.values import Value, replace
-from phase_gate.workflow.model import Phase
 
 #: Characters of a text in a line of the ledger. The whole text is a stored object.
 LONGEST = 2000
@@ -97,13 +96,10 @@ class TaskBoard:
         """The name of this work tree among those that share the tasks; empty if tasks are not shared."""
         return "" if self.project.shared_store() is None else folder_id(self.project.state_folder)
 
-    def store(self, task: str) -> TaskStore:
-        return replace(self.project, task=task).store(self._owner)
-
     def session(self, task: str) -> TaskSession:
         """Return the session of the task. It is cached, so that the task is read once."""
         if task not in self._sessions:
-            self._sessions[task] = TaskSession(self, task)
+            self._sessions[task] = TaskSession(self, task, owner=self._owner)
         return self._sessions[task]
 
     def _read_task(self, task: str) -> State | None:
@@ -117,16 +113,14 @@ class TaskBoard:
         return None if self.wanted is None else self.find(self.wanted)
 
     def find(self, given: str) -> str:
-        tasks = [row.task for row in self.overview.rows]
-        slug = task_slug(given)
-        if slug in tasks or given in tasks:
-            return slug if slug in tasks else given
-        begin = [task for task in tasks if task.startswith(f"{slug}-")]
-        if len(begin) == 1:
-            return begin[0]
+        tasks, slug = [row.task for row in self.overview.rows], task_slug(given)
+        found = [task for task in tasks if task in (slug, given)]
+        found = found or [task for task in tasks if task.startswith(f"{slug}-")]
+        if len(found) == 1:
+            return found[0]
         shown = repr(given if len(given) <= 30 else f"{given[:27]}...")
-        problem = f"{shown} is not a verify task" if not begin else f"{shown} matches more than one task"
-        known = ", ".join((begin or tasks)[:10])
+        problem = f"{shown} matches more than one task" if found else f"{shown} is not a verify task"
+        known = ", ".join((found or tasks)[:10])
         raise TaskNameError(problem, remedy=f"one of: {known}" if known else "phase-gate verify start --task-file FILE")
 
     def waiting(self, statuses: Collection[Status], what: str, *, first: Collection[Status] = ()) -> str:
@@ -134,16 +128,16 @@ class TaskBoard:
 
         :param first: if only one task is in one of these statuses, return that one.
         """
-        found = [row.task for row in self.overview.rows if row.status in first]
+        rows = self.overview.rows
+        found = [row.task for row in rows if row.status in first]
         if len(found) != 1:
-            found = [row.task for row in self.overview.rows if row.status in statuses]
+            found = [row.task for row in rows if row.status in statuses]
+        # The step itself reports why the only unfinished task is not allowed.
+        found = found or [row.task for row in rows if row.status not in FINISHED]
         if len(found) == 1:
             return found[0]
-        unfinished = [row.task for row in self.overview.rows if row.status not in FINISHED]
-        if not found and len(unfinished) == 1:
-            return unfinished[0]  # the step itself reports why it is not allowed
-        if not found:
-            remedy = "phase-gate verify status" if self.overview.rows else "phase-gate verify start --task-file FILE"
+        if not any(row.status in statuses for row in rows):
+            remedy = "phase-gate verify status" if rows else "phase-gate verify start --task-file FILE"
             raise NotAllowedError(f"no task waits for {what}", remedy=remedy)
         raise UsageError(
             f"{len(found)} tasks wait for {what}", remedy=f"add --task, with one of: {', '.join(found[:10])}"
@@ -162,19 +156,20 @@ class TaskBoard:
 
         :param waits, first: as in `waiting`, if neither the command nor the file names a task.
         """
+        said = signed = ""
+        result: Result | MalformedResultError
         try:
-            result: Result | MalformedResultError = read(attachment.data, attachment.name)
+            result = read(attachment.data, attachment.name)
+            said, signed = result.task_name, result.by
         except MalformedResultError as error:
             result = error
-        said, signed = ("", "") if isinstance(result, MalformedResultError) else (result.task_name, result.by)
         session = self.session(self.named() or (self.find(said) if said else self.waiting(waits, what, first=first)))
         if said and task_slug(said) != session.task:
             raise NotAllowedError(
                 f"{attachment.name} is for {said!r}, but the task is {session.verification().name!r}",
                 remedy=f"hand in {what} for this task, or name the other one with --task",
             )
-        by = author_of(attachment.name, signed=signed, given=attachment.by) or attachment.user
-        return session, result, by
+        return session, result, author_of(attachment.name, signed=signed, given=attachment.by) or attachment.user
 
     def refuse_halted(self, wave: str) -> None:
         """Refuse to continue in a wave that is halted. Raises NotAllowedError."""
@@ -184,17 +179,13 @@ class TaskBoard:
 
     # --- after a step --------------------------------------------------------------------------------------------
 
-    def forget(self) -> None:
-        """Read all tasks again on the next use, because one was written here."""
-        self._overview = None
-
     def ask_again(self) -> None:
         """Read all tasks again on the next use, including those that other machines have changed."""
         self._overview = self._look = None
 
     def refresh(self) -> None:
-        """Read all tasks again, and write STATE.md for people. No code reads it."""
-        self.forget()
+        """Read all tasks again, because one was written here, and write STATE.md for people. No code reads it."""
+        self._overview = None
         with contextlib.suppress(StorageError):  # the ledger has everything anyway
             make_state_folder(self.project.state_folder)
             text = render_state(self.overview).encode("utf-8", "replace")
@@ -204,10 +195,10 @@ class TaskBoard:
 class TaskSession:
     """One verify task."""
 
-    def __init__(self, board: TaskBoard, task: str) -> None:
+    def __init__(self, board: TaskBoard, task: str, *, owner: str) -> None:
         self.board, self.task = board, task
         self.project = replace(board.project, task=task)
-        self.store: TaskStore = board.store(task)
+        self.store: TaskStore = self.project.store(owner)
         self._opened: Opened | None = None
 
     # --- reading -------------------------------------------------------------------------------------------------
@@ -243,11 +234,11 @@ class TaskSession:
         """Return the files and the commit from when the task was taken."""
         return self.store.objects.load(verification.memory)
 
-    def changes(self, state: State, verification: Verification, tree: Tree) -> TaskChanges:
+    def changes(self, state: State, tree: Tree) -> TaskChanges:
         """Return the changes since the task was taken."""
+        verification = require_verification(state, self.task)
         context = context_of(Task(self.project, self.store, state), frozenset(), phase=PHASE)
-        before = self.memory(verification)
-        return find_changes(context, verification, tree, before, self.board.overview.rows)
+        return find_changes(context, verification, tree, self.memory(verification), self.board.overview.rows)
 
     def output(self, verification: Verification) -> str:
         """Return the output of the verify command, as far as it is stored."""
@@ -298,18 +289,14 @@ class Step:
         """The files at the time of the first use."""
         return self.session.tree(self.current.spec)
 
-    def changes(self, *attachments: str | None) -> TaskChanges:
-        """Return the changes since the task was taken.
-
-        :param attachments: files that are being handed in: they are not the executor's work.
-        """
-        known = (*self.current.attachments, *filter(None, attachments))
-        return self.session.changes(self.change.state, replace(self.current, attachments=known), self.tree)
+    def changes(self) -> TaskChanges:
+        """Return the changes since the task was taken."""
+        return self.session.changes(self.change.state, self.tree)
 
     def case(self, reading: Reading = ABSENT) -> Case:
         project, state = self.session.project, self.change.state
         workflow = Task(project, self.session.store, state).rules
-        phase: Phase | None = workflow.phase(PHASE)
+        phase = workflow.phase(PHASE)
         assert phase is not None, "a verify task has the gate's phase"
         return Case(
             state=state, workflow=workflow, phase=phase, at=self.change.at, root=str(project.root), reading=reading

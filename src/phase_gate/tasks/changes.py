@@ -26,9 +26,9 @@ class TaskChanges(Value):
     tree: str
     #: Files that changed since the task was taken, according to git.
     changed: tuple[str, ...] = ()
-    #: Those that belong to this task or to no task.
+    #: Those that are not listed by another task that has begun.
     own: tuple[str, ...] = ()
-    #: Those that are listed neither by this task nor by another task that has begun.
+    #: Those of them that this task does not list either.
     unlisted: tuple[str, ...] = ()
     #: Commits of this task's files that were not made by the gate.
     commits: tuple[str, ...] = ()
@@ -62,11 +62,10 @@ def find_changes(
     others = [row for row in rows if row.task != verification.task]
     is_listed = list_matcher(verification.spec.files)
     of_others = [list_matcher(row.spec.files) for row in others if row.status is not Status.PENDING]
-    handed_in = {path for row in (verification, *others) for path in row.attachments}
 
     def is_foreign(path: str) -> bool:
-        """Return whether the path is neither listed by a task nor an attachment of one."""
-        return not (is_listed(path) or path in handed_in or any(matches(path) for matches in of_others))
+        """Return whether no task lists the path."""
+        return not (is_listed(path) or any(matches(path) for matches in of_others))
 
     base = verification.base or (before["git"] or {}).get("head") or ""
     here: list[_Commit] = []
@@ -80,12 +79,12 @@ def find_changes(
     pulled = _as_committed(context.root, _files(elsewhere) - _files(here), head)
     # A file that one commit changed and a later one restored counts as changed.
     changed = sorted({*(net - pulled), *_files(own)})
-    foreign = [path for path in changed if is_foreign(path)]
+    foreign = _without_outputs(context.root, [path for path in changed if is_foreign(path)])
     return TaskChanges(
         tree=tree.digest,
         changed=tuple(changed),
         own=tuple(path for path in changed if is_listed(path) or path in foreign),
-        unlisted=tuple(_without_outputs(context.root, foreign)),
+        unlisted=tuple(foreign),
         commits=tuple(row.id for row in own),
         foreign_commits=tuple(row.id for row in elsewhere),
     )

@@ -29,8 +29,6 @@ class Attachment(Value):
 
     data: bytes
     name: str
-    #: Relative to the project's root; None for a file outside it, and for standard input.
-    path: str | None = None
     #: When the file was written, in seconds; None for standard input.
     written: float | None = None
     #: The author, as given with `--by`.

@@ -190,7 +190,7 @@ def make_bundle(session: TaskSession) -> dict[str, Any]:
             remedy=f"phase-gate verify status --task {session.task}",
         )
     tree = session.tree(verification.spec)
-    changes = session.changes(state, verification, tree)
+    changes = session.changes(state, tree)
     diff = read_diff(session.project.root, session.memory(verification), changes.own)
     return {
         "task": to_json(verification.spec),

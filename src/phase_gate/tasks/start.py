@@ -56,12 +56,9 @@ Show = Callable[[str], None]
 
 
 def take_tasks(
-    board: TaskBoard, specs: Sequence[TaskSpec], *, file: str | None, untimed: bool, show: Show
+    board: TaskBoard, specs: Sequence[TaskSpec], *, untimed: bool, show: Show
 ) -> list[tuple[TaskStatus, bool]]:
-    """Take tasks; return their statuses, and which are new. A single task without open dependencies begins at once.
-
-    :param file: the task file's path relative to the root; None if it is outside.
-    """
+    """Take tasks; return their statuses, and which are new. A single task without open dependencies begins at once."""
     flags = {spec.slug: lint_task(spec) for spec in specs}
     _refuse_dependencies(board, specs)
     for wave in dict.fromkeys(spec.wave for spec in specs):
@@ -75,7 +72,6 @@ def take_tasks(
             "limits": set_limits(spec, settings.timeouts),
             "untimed": untimed or settings.untimed,
             "flags": list(flags[spec.slug]),
-            "attachments": [file] if file else [],
             **({"place": board.place} if board.place else {}),
         }
         taken.append(_take(session, spec, data, show))

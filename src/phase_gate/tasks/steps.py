@@ -105,12 +105,12 @@ def report_execution(board: TaskBoard, report: Attachment) -> TaskStatus:
         if isinstance(result, MalformedResultError):
             step.fail(FailureType.MALFORMED, f"{result.problem}; {result.remedy}")
         else:
-            _report(step, result, by=by, attachment=report.path)
+            _report(step, result, by=by)
         step.judge()
     return step.status
 
 
-def _report(step: Step, result: ExecutorResult, *, by: str, attachment: str | None) -> None:
+def _report(step: Step, result: ExecutorResult, *, by: str) -> None:
     document = result_to_json(result)
     overdue = late(step.current, step.change.at)
     if overdue:
@@ -123,7 +123,6 @@ def _report(step: Step, result: ExecutorResult, *, by: str, attachment: str | No
         tree=step.tree.digest,
         kept=step.session.store.keep("evidence", document),
         flags=list(_doubts(result, step.current.spec.verify)),
-        attachment=attachment,
     )
     if result.status == "failure":
         step.fail(FailureType.EXECUTION_FAILURE, result.error)
@@ -155,7 +154,7 @@ def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
     with session.step() as step:
         step.refuse_halted()
         require_status(step.current, (Status.REVIEWING,), "there is no evidence to review")
-        changes, reading = step.changes(attachment.path), ABSENT
+        changes, reading = step.changes(), ABSENT
         if isinstance(verdict, MalformedResultError):
             step.fail(FailureType.MALFORMED, f"{verdict.problem}; {verdict.remedy}")
         else:
@@ -163,7 +162,7 @@ def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
             _refuse_other_evidence(step, verdict, attachment.written)
             if verdict.is_approved:
                 _refuse_closed(step, changes)
-            reading = _record_verdict(step, verdict, changes, by=by, attachment=attachment.path)
+            reading = _record_verdict(step, verdict, changes, by=by)
         step.judge(reading, changes)
     return step.status
 
@@ -206,7 +205,7 @@ def _refuse_closed(step: Step, changes: TaskChanges) -> None:
     raise NotAllowedError(f"APPROVED, but Gate 1 is closed: {problem}", remedy=remedy)
 
 
-def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: str, attachment: str | None) -> Reading:
+def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: str) -> Reading:
     overdue = late(step.current, step.change.at)
     if overdue:
         step.fail(FailureType.TIMEOUT, overdue, lines=verdict.findings[:5])
@@ -227,7 +226,7 @@ def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: s
         said=verdict_to_json(verdict),
         flags=tuple(flags),
     )
-    step.record("reviewed", word=to_json(word), attachment=attachment)
+    step.record("reviewed", word=to_json(word))
     if verdict.is_approved:
         return Reading(answer="done", reason="; ".join(verdict.findings)[:500], by=by)
     said = [line.strip() for line in verdict.feedback.splitlines() if line.strip()]

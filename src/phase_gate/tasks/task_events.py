@@ -86,10 +86,7 @@ def _expect(verification: Verification, status: Status) -> None:
 
 
 def _noted(verification: Verification, event: Event) -> Verification:
-    """Record when a step was taken, and the file that was handed in with it."""
-    attachment = event.data.get("attachment")
-    if attachment and attachment not in verification.attachments:
-        verification = replace(verification, attachments=(*verification.attachments, attachment))
+    """Record when a step was taken."""
     return replace(verification, last_step_at=event.at)
 
 
@@ -105,7 +102,6 @@ def _taken(before: Work | None, event: Event) -> Verification:
         memory=data.get("memory", ""),
         place=data.get("place", ""),
         flags=tuple(data.get("flags", ())),
-        attachments=tuple(data.get("attachments", ())),
     )
 
 

@@ -281,8 +281,6 @@ class Verification(Work):
     memory: str = ""
     #: Problems of the task's description when it was taken.
     flags: tuple[str, ...] = ()
-    #: Files that were handed in: task, results, verdicts. They are not the executor's work.
-    attachments: tuple[str, ...] = ()
     #: The worker that has the attempt, if it gave a name; and the work tree of `memory`, if tasks are shared.
     by: str = ""
     place: str = ""
