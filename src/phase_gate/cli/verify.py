@@ -62,7 +62,7 @@ def start(call: Call) -> Done:
         task = board.named()
         if task is None:
             return _hand_out(call, board, by=given.by or "")
-        return answer_status(begin(board.session(task), by=given.by or ""))
+        return answer_status(begin(board.session(task), by=given.by or "", show=print_aside))
     from phase_gate.tasks.task_files import read_task_file
 
     specs = read_task_file(call.start / given.task_file, given.task_file)
@@ -229,9 +229,8 @@ def skip(call: Call) -> Done:
 def force(call: Call) -> Done:
     session = _named(call)
     warning = f"This completes {session.task} whatever was measured, and every later report shows it."
-    return _answer_override(
-        *force_task(session, call.person(), confirm=lambda: ask_for_word(call, warning, what="a forced completion"))
-    )
+    ask_for_word(call, warning, what="a forced completion")
+    return _answer_override(*force_task(session, call.person()))
 
 
 def _named(call: Call) -> TaskSession:

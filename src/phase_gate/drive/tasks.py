@@ -25,7 +25,7 @@ from phase_gate.tasks.commit import commit_task
 from phase_gate.tasks.handins import Attachment
 from phase_gate.tasks.overview import Overview
 from phase_gate.tasks.prompts import find_dependency, write_executor_prompt
-from phase_gate.tasks.rules import RETRIES, escalate, late, resume_command, seconds_between
+from phase_gate.tasks.rules import delay_left, escalate, late, resume_command, seconds_between
 from phase_gate.tasks.start import begin
 from phase_gate.tasks.steps import abandon_attempt, fail_attempt, record_turn, report_execution, review, void_steps
 from phase_gate.tasks.verify_run import Display, run_verify
@@ -215,15 +215,12 @@ class TaskSource:
             if self._reviewed.digest == row.verified_tree:
                 return self._turn(current, row, "reviewer")
             # Others have changed files while the review waited: another attempt begins.
-        last = row.last_failure
-        if last is not None and row.status in (Status.FAILED, Status.REJECTED) and last.type in RETRIES:
-            delay = RETRIES[last.type].delay - seconds_between(last.at, store.now())
-            if delay > 0:
-                working = Working(role="waits", where=current.task, number=row.attempt)
-                self.session.wait(working, delay, "a time-out is tried again after a while")
-                return None
+        if (delay := delay_left(row, store.now())) > 0:
+            working = Working(role="waits", where=current.task, number=row.attempt)
+            self.session.wait(working, delay, "a time-out is tried again after a while")
+            return None
         if row.status is not Status.EXECUTING:
-            row = begin(current).verification
+            row = begin(current, show=self.session.note).verification
         return self._turn(current, row, "executor")
 
     def _turn(self, current: TaskSession, row: Verification, role: str) -> Step:

@@ -15,35 +15,22 @@ from phase_gate.values import Value
 from phase_gate.visible import count
 from phase_gate.workflow.settings import DEFAULT_TIMEOUTS, GATE_TIMEOUT, MAX_TIMEOUTS
 
-
-class Retry(Value, kw_only=False):
-    """How often a failure of one type is retried automatically, and after how many seconds."""
-
-    times: int
-    delay: float = 0.0
-
-
-#: A blocked task is not retried: it waits.
-RETRIES: Mapping[FailureType, Retry] = {
-    FailureType.EXECUTION_FAILURE: Retry(2),
-    FailureType.VERIFY_FAILURE: Retry(2),
-    FailureType.ARCHITECT_REJECTION: Retry(1),
-    FailureType.REVIEWER_EDIT: Retry(2),
-    FailureType.TIMEOUT: Retry(1, 30.0),
-    FailureType.MALFORMED: Retry(2),
+#: How often a failure of each type is retried automatically. A blocked task is not retried: it waits.
+RETRIES: Mapping[FailureType, int] = {
+    FailureType.EXECUTION_FAILURE: 2,
+    FailureType.VERIFY_FAILURE: 2,
+    FailureType.ARCHITECT_REJECTION: 1,
+    FailureType.REVIEWER_EDIT: 2,
+    FailureType.TIMEOUT: 1,
+    FailureType.MALFORMED: 2,
 }
 
-#: Failures that may be retried although no file has changed.
-ON_SAME_FILES = frozenset(
-    # An executor's failure may be fixed outside of the files: a package is installed, a service started.
-    {
-        FailureType.EXECUTION_FAILURE,
-        FailureType.REVIEWER_EDIT,
-        FailureType.TIMEOUT,
-        FailureType.MALFORMED,
-        FailureType.BLOCKED,
-    }
-)
+#: Seconds before a time-out is retried. Every other failure is retried at once.
+DELAY = 30.0
+
+#: Failures that are not retried while no file has changed. An executor's own failure may be fixed outside of the files:
+#: a package is installed, a service started.
+NEEDS_CHANGE = (FailureType.VERIFY_FAILURE, FailureType.ARCHITECT_REJECTION)
 
 #: Exit codes of a shell that could not run the command: a program is missing, and may be installed.
 NOT_FOUND = (126, 127)
@@ -122,34 +109,38 @@ def retries_left(verification: Verification) -> int:
     failed = since_resumed(verification)
     if last is None or not last.counts or last.type not in RETRIES:
         return FAILURES - 1 - len(failed)
-    of_its_type = RETRIES[last.type].times - (_of(failed, last.type) - 1)
+    of_its_type = RETRIES[last.type] - (_of(failed, last.type) - 1)
     return max(0, min(of_its_type, FAILURES - len(failed)))
+
+
+def delay_left(verification: Verification, at: str) -> float:
+    """Return the seconds before the task may be tried again; 0 or less if it may be now."""
+    last = verification.last_failure
+    if last is None or last.type is not FailureType.TIMEOUT or verification.status not in NOT_PASSED:
+        return 0.0
+    return DELAY - seconds_between(last.at, at)
 
 
 def require_attempt(verification: Verification, *, at: str) -> None:
     """Refuse an attempt that needs a person first, or that comes too soon. Raises NotAllowedError."""
     refuse_escalated(verification)
-    last = verification.last_failure
-    if last is None or last.type not in RETRIES or verification.status not in NOT_PASSED:
-        return
-    wait = RETRIES[last.type].delay - seconds_between(last.at, at)
+    wait = delay_left(verification, at)
     if wait > 0:
         raise NotAllowedError(
-            f"a time-out is retried after {RETRIES[last.type].delay:.0f} s, {wait:.0f} s are left",
+            f"a time-out is retried after {DELAY:.0f} s, {wait:.0f} s are left",
             remedy=f"wait {wait:.0f} s, then run the same command again",
         )
 
 
 def refuse_unchanged(verification: Verification, tree: str) -> None:
     """Refuse a report of success with the same files as in the failed last attempt. Raises NotAllowedError."""
-    last = verification.last_failure
-    if last is None or last.recovered or not last.counts or last.type in ON_SAME_FILES or tree != last.tree:
+    last, task = verification.last_failure, verification.task
+    if last is None or last.recovered or not last.counts or last.type not in NEEDS_CHANGE or tree != last.tree:
         return
     if last.type is FailureType.VERIFY_FAILURE and (verification.spec.flaky or last.exit_code in NOT_FOUND):
         return
     if verification.resumed_after == len(verification.failures):
         return  # a person confirmed that it was fixed outside of the files
-    task = verification.spec.slug
     raise NotAllowedError(
         f"no file has changed since attempt {last.attempt} of {task} failed ({last.type}): it would fail again",
         remedy=f"fix it first: phase-gate verify show --task {task}; or, if you fixed it outside of the files,"
@@ -166,8 +157,8 @@ def resume_command(wave: str) -> str:
 def refuse_escalated(verification: Verification) -> None:
     """Refuse to continue if a person has to decide first. Raises NotAllowedError."""
     escalation = escalate(verification)
+    task = verification.task
     if escalation.level >= 2:
-        task = verification.spec.slug
         raise NotAllowedError(
             f"{task} waits for a person: {escalation.reason}",
             remedy=f'retry: phase-gate verify resume --task {task} --reason "..." --by NAME; investigate: phase-gate'
@@ -222,20 +213,13 @@ def lease_ends(verification: Verification) -> float | None:
 
     The attempt belongs to its worker for the time of its step, and after a failure for the time of another attempt.
     """
-    status, last, limits = verification.status, verification.last_failure, verification.limits
-    if status is Status.EXECUTING:
-        since, seconds = verification.began_at, limits["executor"]
-    elif status is Status.VERIFYING:
-        since, seconds = verification.last_step_at, limits["verify"]
-    elif last is None or status not in NOT_PASSED:
+    status, last = verification.status, verification.last_failure
+    seconds = verification.limits["verify" if status is Status.VERIFYING else "executor"]
+    if status in NOT_PASSED and last is not None and last.type is FailureType.TIMEOUT:
+        seconds = DELAY  # its worker has lost the task
+    elif verification.untimed or status not in (Status.EXECUTING, Status.VERIFYING, *NOT_PASSED):
         return None
-    elif last.type is FailureType.TIMEOUT:
-        since, seconds = last.at, RETRIES[last.type].delay  # its worker has lost the task
-    else:
-        since, seconds = last.at, limits["executor"]
-    if verification.untimed and (last is None or last.type is not FailureType.TIMEOUT or status not in NOT_PASSED):
-        return None
-    return datetime.fromisoformat(since).timestamp() + seconds
+    return datetime.fromisoformat(verification.last_step_at).timestamp() + seconds
 
 
 def time_left(verification: Verification, at: str) -> float:

@@ -6,6 +6,7 @@ the time limit of its step loses the task, by the same rules as for a late repor
 
 from __future__ import annotations
 
+import contextlib
 import graphlib
 import os
 import shlex
@@ -20,14 +21,12 @@ from phase_gate.codec import to_json
 from phase_gate.errors import MovedError, NotAllowedError
 from phase_gate.evidence.gathering import context_of
 from phase_gate.gate.order import Entry, entry_events
-from phase_gate.gate.state import NEW_STATE, Event, State
-from phase_gate.project import Project
+from phase_gate.gate.state import NEW_STATE, Event
 from phase_gate.storage import store as storage
-from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.git_command import head_of
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
-from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus
+from phase_gate.tasks.board import Step, TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.changes import remember_files
 from phase_gate.tasks.lint import lint_task, pytest_command
 from phase_gate.tasks.overview import Overview
@@ -43,7 +42,6 @@ from phase_gate.tasks.work import (
     TaskSpec,
     Verification,
     find_verification,
-    require_verification,
 )
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Overlay
@@ -80,7 +78,7 @@ def take_tasks(
         finished = {row.name for row in board.overview.rows if row.status in FINISHED}
         # Also if an earlier command died after it took the task.
         if finished.issuperset(specs[0].depends_on):
-            begin(sessions[0])
+            begin(sessions[0], show=show)
     return [(session.status(session.verification()), is_new) for session, is_new in zip(sessions, taken, strict=True)]
 
 
@@ -108,12 +106,11 @@ def _refuse_dependencies(board: TaskBoard, specs: Sequence[TaskSpec]) -> None:
 @again_if_moved
 def _take(session: TaskSession, spec: TaskSpec, data: dict[str, object], show: Show) -> bool:
     """Take one task; return whether it is new. An existing task with the same text is not changed."""
-    project, store, looked = session.project, session.store, find_verification(session.state())
+    project, looked = session.project, find_verification(session.state())
     if looked is not None and (looked.spec, looked.limits) == (spec, data["limits"]):
         return False
     _refuse_change(session, looked)
-    memory = _remember(session, session.state(), spec)
-    known = _collect_known(project, store, spec, show)
+    memory, known = _remember(session, spec), _collect_known(session, spec, show)
     # The project's settings are for its own workflow.
     workflow = replace(project, configuration=replace(project.configuration, overlay=Overlay())).workflow(WORKFLOW)
     with session.transaction() as change:
@@ -122,7 +119,7 @@ def _take(session: TaskSession, spec: TaskSpec, data: dict[str, object], show: S
         if change.state.phase is None:
             entry, scripted = Entry(workflow.first, "begin"), project.configuration.overrides.allow_non_interactive
             change.record(*entry_events(change.state, entry, workflow, run=None, allow_non_interactive=scripted))
-        rules = store.objects.keep(to_json(workflow))
+        rules = session.store.objects.keep(to_json(workflow))
         change.record(Event(kind="task-taken", data={**data, "memory": memory, "rules": rules}))
         if known:
             change.record(Event(kind="known-taken", data={"known": known}))
@@ -141,22 +138,24 @@ def _refuse_change(session: TaskSession, looked: Verification | None) -> None:
     raise NotAllowedError(problem, remedy="give the task another name")
 
 
-def _remember(session: TaskSession, state: State, spec: TaskSpec) -> str:
+def _remember(session: TaskSession, spec: TaskSpec) -> str:
+    state = session.read_alone() or NEW_STATE
     context = context_of(Task(session.project, session.store, state), frozenset(), phase=PHASE)
     return session.store.keep("evidence", remember_files(context, session.tree(spec)))
 
 
-def _collect_known(project: Project, store: TaskStore, spec: TaskSpec, show: Show) -> str:
+def _collect_known(session: TaskSession, spec: TaskSpec, show: Show) -> str:
     """Return the stored inventory of the tests that the verify command selects before the work begins.
 
     Empty if that is unknown: no such command, no plugin in it, or no test yet. Then the first run will show.
     """
-    command = pytest_command(spec.verify)
+    command, project, store = pytest_command(spec.verify), session.project, session.store
     if not command:
         return ""
-    kept = ("PHASE_GATE_KEY",)
     environment = {
-        name: value for name, value in project.environment.items() if name in kept or not name.startswith("PHASE_GATE_")
+        name: value
+        for name, value in project.environment.items()
+        if name == "PHASE_GATE_KEY" or not name.startswith("PHASE_GATE_")
     }
     with tempfile.TemporaryDirectory(prefix="phase-gate-") as folder:
         answer = Path(folder) / "known"
@@ -180,35 +179,8 @@ def _collect_known(project: Project, store: TaskStore, spec: TaskSpec, show: Sho
     return digest if store.objects.has(digest) and os.path.basename(digest) == digest else ""
 
 
-# --- begin an attempt
+# --- begin an attempt, or hand out the next task
 
-
-@again_if_moved
-def begin(session: TaskSession, *, by: str = "") -> TaskStatus:
-    """Begin an attempt before its executor reports. Its time limit starts now.
-
-    :param by: the worker that gets the attempt; empty if none is named.
-    """
-    memory, head = _remember_here(session, session.state()), head_of(session.project.root)
-    with session.step() as step:
-        begin_attempt(step, head=head, by=by, memory=memory)
-    return step.status
-
-
-def _remember_here(session: TaskSession, state: State) -> str:
-    """Store the current files of this work tree, if the task's files were stored in another one; else return empty.
-
-    In the same work tree the first ones remain valid: changes from an earlier attempt belong to the task.
-    """
-    verification = require_verification(state, session.task)
-    return "" if session.board.place in ("", verification.place) else _remember(session, state, verification.spec)
-
-
-# --- hand out the next task
-
-
-#: Steps whose worker may be late. A task that waits for its reviewer no longer needs its worker.
-_WORKED_ON = (Status.EXECUTING, Status.VERIFYING)
 
 #: Why there is no task: the list is empty or finished, other work has to end first, or a person has to decide.
 Why = Literal["no-task", "finished", "waiting", "needs-person"]
@@ -224,6 +196,30 @@ class Nothing(Value):
     next_hint: str = ""
 
 
+@again_if_moved
+def begin(session: TaskSession, *, by: str = "", show: Show) -> TaskStatus:
+    """Begin an attempt before its executor reports. Its time limit starts now.
+
+    :param by: the worker that gets the attempt; empty if none is named.
+    """
+    return _begin(session, session.verification(), by=by, show=show)
+
+
+def _begin(session: TaskSession, seen: Verification, *, by: str, show: Show) -> TaskStatus:
+    """Begin an attempt of a task. Raises MovedError if it is not as it was seen, because another worker was first."""
+    memory = known = ""
+    if session.board.place not in ("", seen.place):
+        # In the same work tree the first files remain valid: changes from an earlier attempt belong to the task.
+        memory, known = _remember(session, seen.spec), _collect_known(session, seen.spec, show)
+    head = head_of(session.project.root)
+    with session.step() as step:
+        _refuse_moved(step, seen)
+        begin_attempt(step, head=head, by=by, memory=memory)
+        if known:
+            step.record("known-taken", known=known)
+    return step.status
+
+
 def hand_out(board: TaskBoard, *, by: str, show: Show) -> TaskStatus | Nothing:
     """Begin an attempt of the next task for this worker alone.
 
@@ -231,15 +227,20 @@ def hand_out(board: TaskBoard, *, by: str, show: Show) -> TaskStatus | Nothing:
     """
     for row in board.overview.rows:
         if row.status in _WORKED_ON and _is_over(board, row):
-            _release(board.session(row.task), row)
+            # Another worker was first, or its verify command is running.
+            with contextlib.suppress(MovedError, NotAllowedError):
+                _release(board.session(row.task), row)
     while ready := board.overview.ready(lambda row: _is_over(board, row)):
         for row in ready:
-            status = _claim(board.session(row.task), row, by=by, show=show)
-            if status is not None:
-                return status
+            with contextlib.suppress(MovedError):
+                return _begin(board.session(row.task), row, by=by, show=show)
         # Others got all of those, but there may be new ones.
         board.ask_again()
     return _explain_nothing(board.overview)
+
+
+#: Steps whose worker may be late. A task that waits for its reviewer no longer needs its worker.
+_WORKED_ON = (Status.EXECUTING, Status.VERIFYING)
 
 
 def _is_over(board: TaskBoard, row: Verification) -> bool:
@@ -248,52 +249,19 @@ def _is_over(board: TaskBoard, row: Verification) -> bool:
     return ends is not None and datetime.fromisoformat(storage.now()).timestamp() > ends + margin
 
 
-def _claim(session: TaskSession, row: Verification, *, by: str, show: Show) -> TaskStatus | None:
-    """Begin an attempt; return None if another worker was first."""
-    # From the local folder: writing fails if the task has changed elsewhere.
-    state = session.read_alone() or NEW_STATE
-    if not _is_as_seen(require_verification(state, session.task), row):
-        return None
-    memory, head = _remember_here(session, state), head_of(session.project.root)
-    try:
-        with session.step() as step:
-            if not _is_as_seen(step.current, row):
-                return None
-            begin_attempt(step, head=head, by=by, memory=memory)
-    except MovedError:
-        return None
-    if memory:
-        _record_known(session, row.spec, show)
-    return step.status
-
-
-@again_if_moved
-def _record_known(session: TaskSession, spec: TaskSpec, show: Show) -> None:
-    known = _collect_known(session.project, session.store, spec, show)
-    if known:
-        with session.transaction() as change:
-            change.record(Event(kind="known-taken", data={"known": known}))
-
-
-def _is_as_seen(verification: Verification, row: Verification) -> bool:
-    names = ("status", "attempt", "last_step_at")
-    return all(getattr(verification, name) == getattr(row, name) for name in names)
+def _refuse_moved(step: Step, seen: Verification) -> None:
+    if any(getattr(step.current, name) != getattr(seen, name) for name in ("status", "attempt", "began_at")):
+        raise MovedError(f"{seen.task} was taken by another worker", remedy="phase-gate verify next")
 
 
 def _release(session: TaskSession, row: Verification) -> None:
-    """Record that an attempt ran out of time, unless another worker was first, or its verify command is running."""
-    try:
-        with session.step() as step:
-            current = step.current
-            if not _is_as_seen(current, row):
-                return
-            name = STEPS[current.step]
-            worker, limit = current.by or "its worker", current.limits[name]
-            error = f"{worker} has not ended the {name} step in {limit:g} s: the task is free for another worker"
-            step.fail(FailureType.TIMEOUT, error)
-            step.judge()
-    except (MovedError, NotAllowedError):
-        return
+    """Record that an attempt ran out of time."""
+    with session.step() as step:
+        _refuse_moved(step, row)
+        worker, name = row.by or "its worker", STEPS[row.step]
+        error = f"{worker} has not ended the {name} step in {row.limits[name]:g} s: the task is free for another worker"
+        step.fail(FailureType.TIMEOUT, error)
+        step.judge()
 
 
 def _explain_nothing(overview: Overview) -> Nothing:
@@ -304,8 +272,7 @@ def _explain_nothing(overview: Overview) -> Nothing:
         return Nothing(why="no-task", problem="there is no task yet", next_hint=hint)
     if not left:
         return Nothing(why="finished", problem="every task is finished", next_command="phase-gate verify status")
-    halted = overview.halted(left[0].wave)
-    if halted:
+    if halted := overview.halted(left[0].wave):
         return Nothing(why="needs-person", problem=halted, next_hint=resume_command(left[0].wave))
     # Pending tasks wait for one of these, or for a task that does not exist.
     moving = [row for row in left if row.status not in (Status.PENDING, Status.BLOCKED) and not asks_person(row)]
@@ -313,5 +280,5 @@ def _explain_nothing(overview: Overview) -> Nothing:
     problem = f"no task can begin now: {left[0].task} is {left[0].word}"
     if left[0].by and left[0].status in _WORKED_ON:
         problem += f", {left[0].by} has it"
-    why: Why = "waiting" if moving or overview.next_task is not None else "needs-person"
+    why: Why = "waiting" if moving else "needs-person"
     return Nothing(why=why, problem=problem, next_command=f"phase-gate verify status --task {first.task}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -73,17 +73,13 @@ def begin_attempt(step: Step, *, head: str = "", by: str = "", memory: str = "")
 
 
 def _refuse_dependencies(session: TaskSession, verification: Verification) -> None:
-    names = verification.spec.depends_on
-    rows = {row.name: row for row in session.board.overview.rows} if names else {}
-    for name in names:
-        row = rows.get(name)
-        if row is None or row.status not in FINISHED:
-            state = "is not known" if row is None else f"is {row.status}"
-            remedy = "phase-gate verify start --task-file FILE, with that task"
-            if row is not None:
-                act = "start" if row.status is Status.PENDING else "status"
-                remedy = f"do that one first: phase-gate verify {act} --task {row.task}"
-            raise NotAllowedError(f"{session.task} depends on {name!r}, which {state}", remedy=remedy)
+    for row in session.board.overview.rows:
+        if row.name in verification.spec.depends_on and row.status not in FINISHED:
+            act = "start" if row.status is Status.PENDING else "status"
+            raise NotAllowedError(
+                f"{session.task} depends on {row.name!r}, which is {row.status}",
+                remedy=f"do that one first: phase-gate verify {act} --task {row.task}",
+            )
 
 
 # --- step 1: the executor's report
@@ -195,14 +191,10 @@ def _refuse_other_evidence(step: Step, verdict: Verdict, written: float | None) 
 
 def _refuse_closed(step: Step, changes: TaskChanges) -> None:
     """Refuse an approval with a closed Gate 1."""
-    gate = judge(step.case(), changes).gate_1
-    if gate.is_open:
-        return
-    unmet = [(f"{guard.name}: {guard.detail}", guard.remedy) for guard in gate.guards if not guard.passes]
-    again = f"phase-gate explain --task {step.session.task}"
-    unmet += [(f"{clause.text} is not met", again) for clause in gate.clauses if clause.met is not True]
-    problem, remedy = unmet[0]
-    raise NotAllowedError(f"APPROVED, but Gate 1 is closed: {problem}", remedy=remedy)
+    for guard in judge(step.case(), changes).gate_1.guards:
+        if not guard.passes:
+            problem = f"APPROVED, but Gate 1 is closed: {guard.name}: {guard.detail}"
+            raise NotAllowedError(problem, remedy=guard.remedy)
 
 
 def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: str) -> Reading:
@@ -281,29 +273,21 @@ def skip_task(session: TaskSession, person: Person, *, kind: str | None) -> tupl
         said = f"{kind!r} is not a kind of skip" if kind else "a skip needs a kind"
         remedy = "; ".join(f"{name}: {words}" for name, words in KINDS.items())
         raise UsageError(said, remedy=f"add --kind, with one of: {remedy}")
-    return _take_out(session, person, mark="unverified", kind=kind, confirm=lambda: None)
+    return _take_out(session, person, kind=kind)
 
 
-def force_task(
-    session: TaskSession, person: Person, *, confirm: Callable[[], None]
-) -> tuple[TaskStatus, Mapping[str, Any]]:
-    """Complete a task regardless of its evidence. Returns the same as `skip_task`.
-
-    :param confirm: ask the user to confirm; raise if they do not.
-    """
-    return _take_out(session, person, mark="forced", kind="", confirm=confirm)
+def force_task(session: TaskSession, person: Person) -> tuple[TaskStatus, Mapping[str, Any]]:
+    """Complete a task regardless of its evidence. Returns the same as `skip_task`."""
+    return _take_out(session, person, kind="")
 
 
 @again_if_moved
-def _take_out(
-    session: TaskSession, person: Person, *, mark: str, kind: str, confirm: Callable[[], None]
-) -> tuple[TaskStatus, Mapping[str, Any]]:
+def _take_out(session: TaskSession, person: Person, *, kind: str) -> tuple[TaskStatus, Mapping[str, Any]]:
     with session.step() as step:
-        current, change = step.current, step.change
+        current, change, mark = step.current, step.change, "unverified" if kind else "forced"
         require_status(current, set(Status) - FINISHED, "it is finished already")
         person.require(change.opened.state, "a skip" if kind else "a forced completion")
         refuse_excuse(person.reason)
-        confirm()
         said = {"reason": person.reason, "by": person.by}
         override = override_record("skip" if kind else "force", change.state, **said, at=change.at)
         record = {**override, "mark": mark, "skip_kind": kind, "attempt": current.attempt}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -43,10 +42,10 @@ class Display(Value):
 def run_verify(session: TaskSession, display: Display) -> tuple[TaskStatus, str]:
     """Run the verify command and record its result. Returns the file with the output; empty if it did not run."""
     verify = _VerifyRun(session, display)
-    refused = verify.begin()
-    if refused is not None:
-        return refused, ""
     try:
+        refused = verify.begin()
+        if refused is not None:
+            return refused, ""
         verify.execute()
         return verify.end(), verify.log_name
     finally:
@@ -61,23 +60,16 @@ class _VerifyRun:
         self.spec = session.verification().spec
         self.before: Tree = session.tree(self.spec)
         self.check = Check(id=os.urandom(8).hex(), command=self.spec.verify, at="", tree=self.before.digest)
+        self.log = session.store.folder / "verify" / f"{self.check.id}.log"
+        self.log_name = os.path.relpath(self.log, session.project.root).replace(os.sep, "/")
         self.output = ""
         self._hold: RunLock | None = None
         self._serial = 0
 
-    @property
-    def log(self) -> Path:
-        return self.session.store.folder / "verify" / f"{self.check.id}.log"
-
-    @property
-    def log_name(self) -> str:
-        return os.path.relpath(self.log, self.session.project.root).replace(os.sep, "/")
-
-    # --- before --------------------------------------------------------------------------------------------------
-
     @again_if_moved
     def begin(self) -> TaskStatus | None:
         """Write the start record; return the task's status if the run can't begin."""
+        store, check = self.session.store, self.check
         with self.session.step() as step:
             step.tree = self.before
             current, at = step.current, step.change.at
@@ -90,17 +82,13 @@ class _VerifyRun:
                 step.fail(FailureType.TIMEOUT, "the gate's 1800 s are over")
                 step.judge()
             else:
-                self._record_start(step, min(current.limits["verify"], left))
+                self.check = check = replace(check, limit=min(current.limits["verify"], left), at=at)
+                step.record("verify-started", id=check.id, command=check.command, tree=check.tree, limit=check.limit)
+                make_folder(store.files, self.log.parent)
+                self.release()  # from an earlier try, if another machine was first
+                self._hold = store.hold(check.id)
         self._serial = self.session.read().serial
         return None if step.evaluation is None else step.status
-
-    def _record_start(self, step: Step, limit: float) -> None:
-        store = self.session.store
-        self.check = check = replace(self.check, limit=limit, at=step.change.at)
-        step.record("verify-started", id=check.id, command=check.command, tree=check.tree, limit=limit)
-        make_folder(store.files, store.folder / "verify")
-        self.release()  # from an earlier try, if another machine was first
-        self._hold = store.hold(check.id)
 
     def _refuse(self, current: Verification) -> None:
         require_status(current, (Status.VERIFYING,), "there is no report to verify")
@@ -111,8 +99,6 @@ class _VerifyRun:
                 f"{current.task} is open in another work tree: these are not the files that {report.by} reported",
                 remedy="run the command there, or copy those files here first",
             )
-
-    # --- during --------------------------------------------------------------------------------------------------
 
     def execute(self) -> None:
         """Run the command, and a second time if it failed and is declared flaky."""
@@ -163,8 +149,6 @@ class _VerifyRun:
         said = "" if ended.code is None else f" with {ended.code}"
         show(f"{ended.how}{said} after {ended.seconds:.1f} s of {check.limit:g} s")
         return ended
-
-    # --- after ---------------------------------------------------------------------------------------------------
 
     @again_if_moved
     def end(self) -> TaskStatus:
@@ -222,10 +206,7 @@ class _VerifyRun:
 def _why(ended: Ended, limit: float) -> str:
     if ended.how == "timed-out":
         return f"the verify command took longer than {limit:g} s, and was ended with all of its processes"
-    if ended.how == "interrupted":
-        number = ended.interrupted_by
-        return f"it was interrupted by {signal.Signals(number).name}" if number else "it was interrupted"
-    return ""
+    return "it was interrupted" if ended.how == "interrupted" else ""
 
 
 def _summary(output: str) -> str:

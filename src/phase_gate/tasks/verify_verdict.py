@@ -137,7 +137,7 @@ def require_status(verification: Verification, statuses: Collection[Status], oth
 
 def advise_task(verification: Verification, evaluation: Evaluation | None = None) -> Verdict:
     """Return reason and next step for a task in its current status."""
-    task, status = verification.spec.slug, verification.status
+    task, status = verification.task, verification.status
     if status is Status.PENDING:
         return Verdict("waiting", "it waits for its executor", command("verify start", task))
     if status is Status.EXECUTING:
@@ -148,9 +148,8 @@ def advise_task(verification: Verification, evaluation: Evaluation | None = None
     if status is Status.REVIEWING:
         return _reviewing(verification, evaluation)
     if status is Status.BLOCKED:
-        assert verification.report is not None
-        reason = f"blocked: {_first_line(verification.report.result['error'])}"
-        return Verdict("needs-person", reason, command("verify show", task))
+        assert verification.last_failure is not None
+        return Verdict("needs-person", f"blocked: {verification.last_failure.first_line}", command("verify show", task))
     if status is Status.APPROVED:
         return _approved(verification)
     if status is Status.SKIPPED:
@@ -162,42 +161,35 @@ def advise_task(verification: Verification, evaluation: Evaluation | None = None
 
 
 def _verifying(verification: Verification, evaluation: Evaluation | None) -> Verdict:
-    check, unlisted = verification.check, None
-    following = command("verify run", verification.spec.slug)
-    if evaluation is not None:
-        unlisted = _unmet_guard(evaluation, verification.spec.slug, (FILES_LISTED,))
-    if unlisted is not None:
+    check, following = verification.check, command("verify run", verification.task)
+    if unlisted := _unmet_guard(verification.task, evaluation, (FILES_LISTED,)):
         return unlisted
     if check is None:
         return Verdict("waiting", "the executor reports success; the verify command has to confirm it", following)
     if check.how == "running":
-        look = command("verify status", verification.spec.slug)
+        look = command("verify status", verification.task)
         return Verdict("running", f"the verify command is running since {check.at}", look)
     return Verdict("waiting", f"the verify command did not end by itself ({check.how}): {check.why}", following)
 
 
 def _reviewing(verification: Verification, evaluation: Evaluation | None) -> Verdict:
-    task = verification.spec.slug
-    unmet = None if evaluation is None else _unmet_guard(evaluation, task)
-    if unmet is not None:
+    if unmet := _unmet_guard(verification.task, evaluation):
         return unmet
-    last, again = verification.last_failure, command("verify review FILE --by NAME", task)
+    last, again = verification.last_failure, command("verify review FILE --by NAME", verification.task)
     if last is not None and last.type is FailureType.MALFORMED and last.step == 3 and not last.recovered:
-        reason = f"{last.type}: {_first_line(last.error)}; the other two steps remain valid"
+        reason = f"{last.type}: {last.first_line}; the other two steps remain valid"
         return Verdict("waiting", reason, "", f"write it by `phase-gate workflow schema verdict`, then {again}")
-    return Verdict(
-        "waiting",
-        f"Gate 1 is open; Gate 2 waits for the reviewer: {command('verify review FILE --by NAME', task)}",
-        command("verify show", task),
-    )
+    reason = f"Gate 1 is open; Gate 2 waits for the reviewer: {again}"
+    return Verdict("waiting", reason, command("verify show", verification.task))
 
 
-def _unmet_guard(evaluation: Evaluation, task: str, names: Collection[str] = ()) -> Verdict | None:
+def _unmet_guard(task: str, evaluation: Evaluation | None, names: Collection[str] = ()) -> Verdict | None:
     """Return a verdict for the first unmet guard, or for the first one among these names; None if all are met."""
-    for guard in evaluation.gate_1.guards:
+    findings, guards = ((), ()) if evaluation is None else (evaluation.findings, evaluation.gate_1.guards)
+    for guard in guards:
         if guard.passes or (names and guard.name not in names):
             continue
-        named = [each.place or each.detail for each in evaluation.findings if each.belongs_to(guard.name)]
+        named = [each.place or each.detail for each in findings if each.belongs_to(guard.name)]
         shown = f" ({', '.join(named[:3])})" if named else ""
         hint = guard.remedy
         if guard.name == FILES_LISTED:
@@ -222,32 +214,24 @@ def _approved(verification: Verification) -> Verdict:
     assert verification.review is not None
     weak = " (weak)" if verification.weak_because else ""
     said = f"both gates are open: approved by {verification.review.by}{weak}"
+    commit = command("verify commit", verification.task)
     if verification.commit:
         return Verdict("open", f"{said}, committed as {verification.commit[:10]}", "phase-gate verify status")
-    why, commit = holds_back(verification), command("verify commit", verification.spec.slug)
-    if why:
-        return Verdict(
-            "open", f"{said}, but {why}: manual review", "", f"look at it, and commit it yourself, then {commit}"
-        )
-    return Verdict("open", said, command("verify commit", verification.spec.slug))
+    if why := holds_back(verification):
+        hint = f"look at it, and commit it yourself, then {commit}"
+        return Verdict("open", f"{said}, but {why}: manual review", "", hint)
+    return Verdict("open", said, commit)
 
 
 def _failed(verification: Verification) -> Verdict:
-    task, last = verification.spec.slug, verification.last_failure
+    task, last = verification.task, verification.last_failure
     assert last is not None
-    said = f"{last.type}: {_first_line(last.error)}"
-    escalation = escalate(verification)
+    said, escalation = f"{last.type}: {last.first_line}", escalate(verification)
     if escalation.level >= 2:
         hint = command('verify resume --reason "..." --by NAME', task)
         return Verdict("needs-person", f"{escalation.reason}; {said}", "", hint)
-    left = retries_left(verification)
-    tries = f"{count(left, 'more attempt')} before a person is asked"
+    tries = f"{count(retries_left(verification), 'more attempt')} before a person is asked"
     if last.type is FailureType.TIMEOUT:
         hint = command("verify executor FILE", task)
         return Verdict("failed", f"{said}; {tries}, with more time and after 30 s", "", hint)
     return Verdict("failed", f"{said}; {tries}", command("verify show", task))
-
-
-def _first_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0][:200] if lines else ""

@@ -85,7 +85,7 @@ class Failure(Value):
 
     @property
     def first_line(self) -> str:
-        return self.error.strip().partition("\n")[0]
+        return self.error.strip().partition("\n")[0][:200]
 
 
 class Work(Value):
