@@ -13,8 +13,6 @@ from phase_gate.tasks.handins import (
     UNFILLED,
     read_executor_result,
     read_verdict,
-    result_to_json,
-    verdict_to_json,
 )
 from tests.e2e.sessions import faults, load_schema
 
@@ -108,7 +106,6 @@ BAD_VERDICTS: list[Any] = [
 
 
 READERS: dict[str, Any] = {"executor-result": read_executor_result, "verdict": read_verdict}
-WRITERS: dict[str, Any] = {"executor-result": result_to_json, "verdict": verdict_to_json}
 
 
 @pytest.mark.parametrize(
@@ -123,8 +120,7 @@ WRITERS: dict[str, Any] = {"executor-result": result_to_json, "verdict": verdict
 def test_reader_and_schema_agree(name: str, document: Any, is_good: bool) -> None:
     assert (faults(name, document) == []) is is_good
     if is_good:
-        read = READERS[name](yaml.safe_dump(document), "r")
-        assert not read.task_name or READERS[name](yaml.safe_dump(WRITERS[name](read)), "again") == read
+        assert READERS[name](yaml.safe_dump(document), "r")
         return
     with pytest.raises(MalformedResultError) as caught:
         READERS[name](yaml.safe_dump(document), "r")

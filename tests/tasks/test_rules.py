@@ -153,6 +153,6 @@ def test_the_statistics_of_the_document() -> None:
 def test_three_failing_tasks_halt_their_wave(failing: int, halted: bool) -> None:
     rows = [row(number, Status.FAILED, wave="w1", failing=number <= failing) for number in range(1, 6)]
     overview = Overview(rows=(*rows, row(9, Status.FAILED, wave="w2", failing=True)))
-    assert [wave.is_halted for wave in overview.waves] == [halted, False]
+    assert [bool(overview.halted(wave)) for wave in overview.waves] == [halted, False]
     assert overview.halted("w1").startswith("wave w1 is halted") is halted
     assert overview.halted("w2") == overview.halted("") == ""

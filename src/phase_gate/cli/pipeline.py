@@ -10,7 +10,7 @@ from phase_gate.decisions.advancing import describe_entry
 from phase_gate.gate.state import State
 from phase_gate.report.text import render_sections
 from phase_gate.task import Task
-from phase_gate.tasks.evidence import record_name
+from phase_gate.tasks.evidence import read_root_cause_of, record_name
 from phase_gate.tasks.handins import Ballot, parse_vote
 from phase_gate.tasks.pipeline_steps import (
     approve_request,
@@ -114,17 +114,13 @@ def recover(call: Call) -> Done:
         return _resume(call, task)
     state, workflow = task.state, task.rules
     if state.is_stuck:
-        return _stuck(state, pipeline, workflow)
+        report = stuck_to_json(state.stuck, pipeline, workflow, read_root_cause_of(task))
+        text = render_sections(f"Stuck: {state.stuck}", stuck_sections(report))
+        return Done(text=text, document={"stuck": report}, code=exit_codes.CIRCUIT_OPEN)
     phase = workflow.phase(state.phase or "")
     if phase is None or not phase.recovers:
         return _none_going_on(state, pipeline, workflow)
     return _going_on(task, pipeline, phase)
-
-
-def _stuck(state: State, pipeline: Pipeline, workflow: Workflow) -> Done:
-    report = stuck_to_json(state.stuck, pipeline, workflow)
-    text = render_sections(f"Stuck: {state.stuck}", stuck_sections(report))
-    return Done(text=text, document={"stuck": report}, code=exit_codes.CIRCUIT_OPEN)
 
 
 def _none_going_on(state: State, pipeline: Pipeline, workflow: Workflow) -> Done:

@@ -302,7 +302,7 @@ def _following(overview: Overview) -> str:
 def _code(board: TaskBoard) -> int:
     """Return the exit code for a summary of all tasks."""
     overview = board.overview
-    if any(wave.is_halted for wave in overview.waves) or any(map(asks_person, overview.rows)):
+    if any(map(overview.halted, overview.waves)) or any(map(asks_person, overview.rows)):
         return exit_codes.CIRCUIT_OPEN
     is_done = overview.total and all(row.status in FINISHED for row in overview.rows)
     return exit_codes.OPEN if is_done else exit_codes.GATE_CLOSED

@@ -27,7 +27,6 @@ from phase_gate.workflow.model import (
     DRIFT,
     ROOT_CAUSE,
     Phase,
-    PipelineRules,
     Workflow,
     name_rules,
     requires_of,
@@ -58,15 +57,21 @@ class PipelineEvidence(PartEvidence):
     def conclude(self, measured: Measured, task: Task, workflow: Workflow, phase: Phase) -> Measured:
         """Return the measurements with the results of the phase's checks, and a warning about missing commands."""
         checks = requires_of(phase).checks
-        if phase.recovers:
-            failed = _failed_phase(task, workflow, phase)
-            is_tested = failed is None or failed.tests == "none" or task.state.green_tree == task.tree.digest
-            run = "" if is_tested else run_command(phase.name, task.project.task)
-            measured = _with_fix(measured, checks, run=run)
+        failed, missing = _results(measured, checks)
+        if phase.recovers:  # the checks of the failed phase, which may require passing tests, too
+            findings = [hard("fix-checked", name, "it still fails") for name in failed]
+            findings += [hard("fix-checked", name, _no_result(name)) for name in missing]
+            of_phase = _failed_phase(task, workflow, phase)
+            is_tested = of_phase is None or of_phase.tests == "none" or task.state.green_tree == task.tree.digest
+            command = run_command(phase.name, task.project.task)
+            untested = [] if is_tested else [hard("fix-tested", "", f"no green run of these files yet: {command}")]
+            measured = _adding(measured, [*findings, *untested], fix_checked=not findings, fix_tested=is_tested)
         elif checks:
-            measured = _with_checks(measured, checks)
-        missing = missing_commands(task, workflow)
-        return replace(measured, warnings=(*measured.warnings, missing)) if missing else measured
+            findings = [hard("checks-passed", name, "it failed") for name in failed]
+            findings += [hard("checks-passed", name, _no_result(name)) for name in missing]
+            measured = _adding(measured, findings, checks_failed=len(failed), checks_missing=len(missing))
+        unset = missing_commands(task, workflow)
+        return replace(measured, warnings=(*measured.warnings, unset)) if unset else measured
 
     def remember(
         self, found: Remembered, task: Task, workflow: Workflow, phase: Phase, *, begins_cycle: bool
@@ -76,7 +81,6 @@ class PipelineEvidence(PartEvidence):
         files = PipelineFiles(
             artifacts={name: read_artifact(root, artifact).digest for name, artifact in rules.artifacts.items()},
             commit=head_of(root),
-            root_cause=_read_root_cause(task.project, rules) if phase.recovers else {},
         )
         if begins_cycle:
             names = {**name_rules(workflow), **_commands_of(task.project, workflow)}
@@ -111,14 +115,13 @@ def _failed_phase(task: Task, workflow: Workflow, phase: Phase) -> Phase | None:
     return workflow.phase(pipeline.failed_phase)
 
 
-def _read_root_cause(project: Project, rules: PipelineRules) -> dict[str, str]:
-    """Return the content of the existing root-cause record, from whatever attempt."""
-    for artifact in rules.artifacts.values():
-        record = read_artifact(project.root, artifact).document if artifact.schema == ROOT_CAUSE else None
-        if isinstance(record, RootCause):
-            said = {"summary": f"{record.summary}: {record.root_cause}", "human_input": record.required_human_input}
-            return {"artifact": artifact.name, "phase": record.failed_phase, **said}
-    return {}
+def read_root_cause_of(task: Task) -> RootCause | None:
+    """Return the existing root-cause record of a pipeline, from whatever attempt."""
+    for artifact in rules_of(task.rules).artifacts.values():
+        if artifact.schema == ROOT_CAUSE:
+            record = read_artifact(task.project.root, artifact).document
+            return record if isinstance(record, RootCause) else None
+    return None
 
 
 def _commands_of(project: Project, workflow: Workflow) -> dict[str, str]:
@@ -132,27 +135,6 @@ def _commands_of(project: Project, workflow: Workflow) -> dict[str, str]:
 
 
 # --- checks
-
-
-def _with_checks(measured: Measured, checks: Iterable[str]) -> Measured:
-    """Return the measurements with the results of the phase's checks. A check without a result has not passed."""
-    failed, missing = _results(measured, checks)
-    findings = [hard("checks-passed", name, "it failed") for name in failed]
-    findings += [hard("checks-passed", name, _no_result(name)) for name in missing]
-    return _adding(measured, findings, checks_failed=len(failed), checks_missing=len(missing))
-
-
-def _with_fix(measured: Measured, checks: Iterable[str], *, run: str) -> Measured:
-    """Return the measurements of a recovery, with whether the failure is fixed.
-
-    :param checks: those of the failed phase.
-    :param run: the command to type if the failed phase requires passing tests, and these files were not tested yet.
-    """
-    failed, missing = _results(measured, checks)
-    findings = [hard("fix-checked", name, "it still fails") for name in failed]
-    findings += [hard("fix-checked", name, _no_result(name)) for name in missing]
-    untested = [hard("fix-tested", "", f"no green run of these files yet: {run}")] if run else []
-    return _adding(measured, [*findings, *untested], fix_checked=not findings, fix_tested=not untested)
 
 
 def _results(measured: Measured, checks: Iterable[str]) -> tuple[list[str], list[str]]:

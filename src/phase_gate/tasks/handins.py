@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
-from phase_gate.codec import from_json, spell_out
+from phase_gate.codec import from_json
 from phase_gate.config.documents import read_document
 from phase_gate.config.nodes import Items, Node, Table, Text, find, shorten
 from phase_gate.config.reading import Reader
@@ -84,21 +84,6 @@ class Verdict(Value):
     @property
     def is_approved(self) -> bool:
         return self.verdict == "APPROVED"
-
-
-def result_to_json(result: ExecutorResult) -> dict[str, Any]:
-    """Return the report for the ledger and for `--json`, without empty fields."""
-    return _said(result, "task_name", "files_modified", "done_criteria_met")
-
-
-def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
-    """Return the verdict for the ledger and for `--json`, without empty fields."""
-    return _said(verdict, "task_name", "findings", "concerns")
-
-
-def _said(value: Value, *always: str) -> dict[str, Any]:
-    """Return the fields that are not empty, and those that are always included."""
-    return {name: each for name, each in spell_out(value).items() if each or name in always}
 
 
 #: Bytes. No honest report is larger: a larger file is a mistake or an attack.

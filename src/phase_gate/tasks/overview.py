@@ -24,24 +24,6 @@ RECENT = 10
 _WAITING = (Status.FAILED, Status.REJECTED)
 
 
-class Wave(Value):
-    name: str
-    tasks: int
-    #: Tasks that failed since the wave was last resumed and have not recovered.
-    failing: tuple[str, ...] = ()
-
-    @property
-    def is_halted(self) -> bool:
-        return len(self.failing) >= WAVE
-
-    @property
-    def why(self) -> str:
-        if not self.is_halted:
-            return ""
-        named = f"wave {self.name}" if self.name else "the list"
-        return f"{named} is halted: {count(len(self.failing), 'task')} failed ({', '.join(self.failing)})"
-
-
 class Overview(Value):
     """The tasks as shown by `verify status`, `stats` and `failures`, STATE.md, `status` and reports."""
 
@@ -95,35 +77,31 @@ class Overview(Value):
         """All tasks in one line."""
         numbers = {**self.counts, "not_trusted": len(self.damaged)}
         told = [f"{number} {name.replace('_', ' ')}" for name, number in numbers.items() if number]
-        halted = "".join(f"; {wave.why}" for wave in self.waves if wave.is_halted)
+        halted = "".join(f"; {why}" for why in map(self.halted, self.waves) if why)
         return f"{self.total} of the verification gate: {', '.join(told)}{halted}"
 
     @property
-    def waves(self) -> tuple[Wave, ...]:
-        waves = (self._wave(name) for name in dict.fromkeys(row.wave for row in self.rows))
-        # Tasks without a wave are a wave, too, but it is only listed if it is halted.
-        return tuple(wave for wave in waves if wave.name or wave.is_halted)
+    def waves(self) -> dict[str, list[str]]:
+        """The waves, each with its tasks that failed since it was last resumed and have not recovered.
 
-    def _wave(self, name: str) -> Wave:
-        rows = [row for row in self.rows if row.wave == name]
-        failing = [
-            row.task
-            for row in rows
-            if row.status is not Status.SKIPPED
-            and any(each.counts and not each.recovered for each in row.failures[row.wave_resumed_after :])
-        ]
-        return Wave(name=name, tasks=len(rows), failing=tuple(failing))
-
-    def wave(self, name: str) -> Wave | None:
-        return next((wave for wave in self.waves if wave.name == name), None)
-
-    def row(self, task: str) -> Verification | None:
-        return next((row for row in self.rows if row.task == task), None)
+        Tasks without a wave are a wave, too, but it is only listed if it is halted.
+        """
+        failing: dict[str, list[str]] = {row.wave: [] for row in self.rows}
+        for row in self.rows:
+            failures = row.failures[row.wave_resumed_after :]
+            if row.status is not Status.SKIPPED and any(each.counts and not each.recovered for each in failures):
+                failing[row.wave].append(row.task)
+        return {name: tasks for name, tasks in failing.items() if name or len(tasks) >= WAVE}
 
     def halted(self, wave: str) -> str:
         """Return why a wave is halted; empty if it is not."""
-        found = self.wave(wave)
-        return "" if found is None else found.why
+        failing = self.waves.get(wave, [])
+        named = f"wave {wave}" if wave else "the list"
+        is_halted = len(failing) >= WAVE
+        return f"{named} is halted: {count(len(failing), 'task')} failed ({', '.join(failing)})" if is_halted else ""
+
+    def row(self, task: str) -> Verification | None:
+        return next((row for row in self.rows if row.task == task), None)
 
     def ready(self, is_free: Callable[[Verification], bool]) -> list[Verification]:
         """Return the tasks that only wait for a worker, in the list's order. A wave begins after the previous one.
@@ -152,8 +130,8 @@ class Overview(Value):
     def next_command(self) -> str:
         """The command to type if a task is finished, or none is given; empty if all are finished."""
         for wave in self.waves:
-            if wave.is_halted:
-                return resume_command(wave.name)
+            if self.halted(wave):
+                return resume_command(wave)
         following = self.current or next((row for row in self.rows if row.status in _WAITING), None)
         if following is not None:
             return f"phase-gate verify status --task {following.task}"

@@ -85,7 +85,7 @@ def status_to_json(verification: Verification, escalation: Escalation) -> dict[s
 
 def failure_to_json(failure: Failure) -> dict[str, Any]:
     """Return a failure, with the fields of its kind."""
-    of_gate = ("phase", "error", "lines", "root_cause", "at")
+    of_gate = ("phase", "error", "lines", "at")
     of_step = (
         *("attempt", "type", "step", "error", "at", "tree", "lines", "exit_code", "counts"),
         *("recovered", "resolution"),
@@ -112,16 +112,9 @@ def skip_to_json(verification: Verification) -> dict[str, Any]:
     }
 
 
-#: The fields of each step in the evidence chain, with their defaults.
-_EXECUTOR: Mapping[str, Any] = {"status": "", "files_modified": [], "evidence": "", "done_criteria_met": False}
-_ARCHITECT: Mapping[str, Any] = {
-    "verdict": "",
-    "confidence": "",
-    "findings": [],
-    "concerns": [],
-    "recommendation": "",
-    "feedback": "",
-}
+#: The fields of each step in the evidence chain.
+_EXECUTOR = ("status", "files_modified", "evidence", "done_criteria_met")
+_ARCHITECT = ("verdict", "confidence", "findings", "concerns", "recommendation", "feedback")
 _VERIFY = ("command", "exit_code", "summary", "how", "tests")
 
 
@@ -133,9 +126,8 @@ def evidence_chain(verification: Verification, output: str) -> dict[str, Any]:
     chain: dict[str, Any] = {"executor": None, "verify": None, "architect": None}
     report, check, review = verification.report, verification.check, verification.review
     if report is not None:
-        said = {name: report.result.get(name, nothing) for name, nothing in _EXECUTOR.items()}
-        claimed = report.result.get("verification")
-        chain["executor"] = {**said, "claimed": claimed, "by": report.by, "timestamp": report.at}
+        said = {name: report.result[name] for name in _EXECUTOR}
+        chain["executor"] = {**said, "claimed": report.result["verification"], "by": report.by, "timestamp": report.at}
     if check is not None:
         chain["verify"] = {
             **{name: getattr(check, name) for name in _VERIFY},
@@ -149,7 +141,7 @@ def evidence_chain(verification: Verification, output: str) -> dict[str, Any]:
             "flags": list(check.flags),
         }
     if review is not None:
-        said = {name: review.said.get(name, nothing) for name, nothing in _ARCHITECT.items()}
+        said = {name: review.said[name] for name in _ARCHITECT}
         chain["architect"] = {**said, "by": review.by, "timestamp": review.at}
     return chain
 
@@ -194,8 +186,13 @@ def stats_to_json(overview: Overview) -> dict[str, Any]:
         if current is None
         else {"task": current.name, "status": str(current.status), "attempt": current.attempt},
         "waves": [
-            {"name": wave.name, "tasks": wave.tasks, "failing": list(wave.failing), "halted": wave.is_halted}
-            for wave in overview.waves
+            {
+                "name": wave,
+                "tasks": sum(row.wave == wave for row in overview.rows),
+                "failing": failing,
+                "halted": bool(overview.halted(wave)),
+            }
+            for wave, failing in overview.waves.items()
         ],
     }
 

@@ -31,8 +31,6 @@ class PipelineFiles(Value):
     commit: str = ""
     #: Object with the rules, at the beginning of a cycle.
     rules: str = ""
-    #: The content of the root-cause record.
-    root_cause: Mapping[str, str] = field(default_factory=dict)
 
 
 def files_in(remembered: Remembered) -> PipelineFiles:
@@ -313,32 +311,22 @@ def decided(request: Request, status: str, *, by: str, reason: str, at: str = ""
     return Event(kind="request-decided", data={"id": request.id, "status": status, "by": by, "reason": reason}, at=at)
 
 
-def _root_cause(pipeline: Pipeline, now: PipelineFiles) -> dict[str, str]:
-    """Return the known cause; empty if the record is from an earlier failure."""
-    record = now.root_cause
-    if not record or now.artifacts.get(record["artifact"]) in pipeline.old.get(record["artifact"], ()):
-        return {}
-    return {name: record[name] for name in ("phase", "summary", "human_input")}
-
-
 def failure_events(
     pipeline: Pipeline, workflow: Workflow, phase: Phase, plan: Plan, now: Remembered, *, at: str
 ) -> list[Event]:
     """Return the events of a gate that failed: the recovery that begins, or the end of the pipeline."""
     assert plan.failure is not None, "a gate failed"
     files = files_in(now)
-    failure, cause = plan.failure, _root_cause(pipeline, files)
     data = {
-        "failure": to_json(failure),
-        **({"cause": cause} if cause else {}),
+        "failure": to_json(plan.failure),
         "failed_phase": pipeline.failed_phase if phase.recovers else phase.name,
         "uses_recovery": not plan.stuck,
     }
+    if plan.stuck and not phase.recovers:
+        # Artifacts may be written before a person gives guidance.
+        data["at_failure"] = dict(files.artifacts)
     events = [Event(kind="attempt-failed", data=data, at=at)]
     if plan.stuck:
-        if not phase.recovers:
-            # Artifacts may be written before a person gives guidance.
-            data["at_failure"] = dict(files.artifacts)
         return [*events, Event(kind="stuck", data={"phase": phase.name, "reason": plan.stuck}, at=at)]
     entered = workflow.phase(phase.on_failure)
     assert entered is not None, "the file was checked"

@@ -5,11 +5,12 @@ Only renders values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from phase_gate.gate.measured import Section
 from phase_gate.gate.verdict import Evaluation
+from phase_gate.tasks.handins import RootCause
 from phase_gate.tasks.overview import RECENT, Overview
 from phase_gate.tasks.pipeline_steps import VoteStanding
 from phase_gate.tasks.requirements import WEIGHTS, vote_command
@@ -122,8 +123,9 @@ def stats_rows(overview: Overview) -> list[str]:
     rows = [(name, "none yet" if value is None else value) for name, value in stats.items() if value != []]
     if current is not None:
         rows.append(("current gate", f"{current['task']}: {current['status']}, attempt {current['attempt']}"))
-    for wave in overview.waves if waves else ():
-        rows.append(("wave", wave.why or f"{wave.name}: {len(wave.failing)} of {wave.tasks} failing"))
+    for wave in waves:
+        said = overview.halted(wave["name"])
+        rows.append(("wave", said or f"{wave['name']}: {len(wave['failing'])} of {wave['tasks']} failing"))
     return [f"{name:12} {value}" for name, value in rows]
 
 
@@ -207,31 +209,32 @@ def vote_rows(votes: VoteStanding) -> list[str]:
 # --- a stuck pipeline: its failures, their cause and number, and the input that it needs from a person
 
 
-def stuck_to_json(reason: str, pipeline: Pipeline, workflow: Workflow) -> dict[str, Any]:
-    """Return the report on a pipeline that has ended in STUCK."""
-    last, failed = pipeline.failures[-1], pipeline.failed_phase
-    causes = [each.root_cause for each in pipeline.failures if each.phase == failed and each.root_cause]
+def stuck_to_json(reason: str, pipeline: Pipeline, workflow: Workflow, cause: RootCause | None) -> dict[str, Any]:
+    """Return the report on a pipeline that has ended in STUCK.
+
+    :param cause: the existing root-cause record.
+    """
+    last, name = pipeline.failures[-1], pipeline.failed_phase
+    if cause is not None and cause.failed_phase != name:
+        cause = None
+    # Prefer guards, which `explain` knows by name, to clauses.
+    unmet = next(each for each in reversed(pipeline.failures) if each.phase == name)
+    guards = [each for each in unmet.lines if each in workflow.guards] or list(unmet.lines)
     return {
         "reason": reason,
         "current_failure": failure_to_json(last),
-        "failed_phase": failed,
-        "root_cause_summary": causes[-1] if causes else "not recorded",
+        "failed_phase": name,
+        "root_cause_summary": "not recorded" if cause is None else f"{cause.summary}: {cause.root_cause}",
         "failed_iterations": len(pipeline.failures),
         "recoveries": pipeline.recoveries,
         "max_recoveries": budget(workflow),
         "failures": [failure_to_json(each) for each in pipeline.failures],
-        "required_human_input": list(_needed(pipeline, workflow)),
+        "required_human_input": [
+            *([cause.required_human_input] if cause is not None and cause.required_human_input else ()),
+            f"Decide how the gate of {name} can open: {', '.join(guards) or unmet.error}",
+            f'Give guidance for {name}: phase-gate pipeline recover resume --reason "..." --by NAME',
+        ],
     }
-
-
-def _needed(pipeline: Pipeline, workflow: Workflow) -> Iterator[str]:
-    failed = [each for each in pipeline.failures if each.phase == pipeline.failed_phase]
-    yield from [each.human_input for each in failed if each.human_input][-1:]
-    name, last = pipeline.failed_phase, failed[-1]
-    # Prefer guards, which `explain` knows by name, to clauses.
-    guards = [each for each in last.lines if each in workflow.guards] or list(last.lines)
-    yield f"Decide how the gate of {name} can open: {', '.join(guards) or last.error}"
-    yield f'Give guidance for {name}: phase-gate pipeline recover resume --reason "..." --by NAME'
 
 
 def stuck_sections(report: Mapping[str, Any]) -> list[tuple[str, list[str]]]:

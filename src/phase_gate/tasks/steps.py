@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from phase_gate.codec import to_json
+from phase_gate.codec import spell_out, to_json
 from phase_gate.errors import MalformedResultError, NotAllowedError, StaleSignalError, UsageError
 from phase_gate.gate.judging import judged_event
 from phase_gate.gate.overrides import Person, forced_events, override_record, refuse_excuse
@@ -21,8 +21,6 @@ from phase_gate.tasks.handins import (
     Verdict,
     read_executor_result,
     read_verdict,
-    result_to_json,
-    verdict_to_json,
 )
 from phase_gate.tasks.lint import is_same_command
 from phase_gate.tasks.rules import escalate, extend_limits, late, refuse_unchanged, require_attempt
@@ -107,10 +105,10 @@ def report_execution(board: TaskBoard, report: Attachment) -> TaskStatus:
 
 
 def _report(step: Step, result: ExecutorResult, *, by: str) -> None:
-    document = result_to_json(result)
+    document = spell_out(result)
     overdue = late(step.current, step.change.at)
     if overdue:
-        step.fail(FailureType.TIMEOUT, overdue, lines=tuple(str(document.get("evidence", "")).splitlines()[:5]))
+        step.fail(FailureType.TIMEOUT, overdue, lines=tuple(result.evidence.splitlines()[:5]))
         return
     step.record(
         "executor-reported",
@@ -215,7 +213,7 @@ def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: s
         answer="approve" if verdict.is_approved else "reject",
         confidence=SURE[verdict.confidence],
         about={"tree": step.tree.digest, "check": check.id},
-        said=verdict_to_json(verdict),
+        said=spell_out(verdict),
         flags=tuple(flags),
     )
     step.record("reviewed", word=to_json(word))
@@ -313,17 +311,14 @@ def resume_task(session: TaskSession, person: Person) -> TaskStatus:
 
 def resume_wave(board: TaskBoard, name: str, person: Person) -> tuple[str, ...]:
     """Resume a halted wave. Returns the tasks that failed in it."""
-    wave = board.overview.wave(name)
-    if wave is None or not wave.is_halted:
-        known = "is not known" if wave is None and name else "is not halted"
+    if not board.overview.halted(name):
         shown = f"wave {name}" if name else "the list of tasks without a wave"
-        raise NotAllowedError(
-            f"{shown} {known}", remedy="phase-gate verify status; for one task: phase-gate verify resume --task NAME"
-        )
-    for row in board.overview.rows:
-        if row.task in wave.failing:
-            _resume(board.session(row.task), "wave-resumed", person, wave=name)
-    return tuple(wave.failing)
+        remedy = "phase-gate verify status; for one task: phase-gate verify resume --task NAME"
+        raise NotAllowedError(f"{shown} is not halted", remedy=remedy)
+    failing = tuple(board.overview.waves[name])
+    for task in failing:
+        _resume(board.session(task), "wave-resumed", person, wave=name)
+    return failing
 
 
 @again_if_moved

@@ -269,16 +269,9 @@ def _request_decided(pipeline: Pipeline, event: Event) -> Pipeline:
 
 
 def _gate_failed(pipeline: Pipeline, event: Event, failure: Failure) -> Pipeline:
-    failures, cause = list(pipeline.failures), event.data.get("cause")
-    if cause is not None:
-        # The existing record is about an earlier failure of the phase that it names.
-        about = [number for number, each in enumerate(failures) if each.phase == cause["phase"]]
-        for number in about[-1:]:
-            known = {"root_cause": cause["summary"], "human_input": cause["human_input"]}
-            failures[number] = replace(failures[number], **known)
     return replace(
         pipeline,
-        failures=(*failures, failure),
+        failures=(*pipeline.failures, failure),
         failed_phase=event.data["failed_phase"],
         recoveries=pipeline.recoveries + bool(event.data["uses_recovery"]),
         at_failure=event.data.get("at_failure", pipeline.at_failure),

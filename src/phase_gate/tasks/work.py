@@ -79,9 +79,6 @@ class Failure(Value):
     #: True once a later attempt has passed this step; and how the failure was fixed.
     recovered: bool = False
     resolution: str = ""
-    #: The cause in the root-cause record, and the input that it requires from a person.
-    root_cause: str = ""
-    human_input: str = ""
 
     @property
     def first_line(self) -> str:
