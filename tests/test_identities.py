@@ -10,7 +10,7 @@ from phase_gate.errors import PhaseGateError
 from phase_gate.identities import find_name_fault, same_name
 from phase_gate.storage.signal_file import parse_signal
 from phase_gate.tasks.handins import parse_vote, read_executor_result, read_verdict
-from phase_gate.tasks.requirements import count_votes
+from phase_gate.tasks.pipeline_show import count_votes
 from phase_gate.tasks.work import Choice, Word
 
 

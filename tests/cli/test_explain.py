@@ -108,7 +108,8 @@ def slugs_in_code() -> set[object]:
                 found.add(node.value.value)
             elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "name_tests":
                 found |= {each.value for each in node.args[:1] if isinstance(each, ast.Constant)}
-    return found | set(re.findall(r"\(([a-z]+-[a-z-]+)\)", (SOURCE / "tasks" / "lint.py").read_text(encoding="utf-8")))
+    flags = (SOURCE / "tasks" / "task_files.py").read_text(encoding="utf-8")
+    return found | set(re.findall(r"\(([a-z]+-[a-z-]+)\)", flags))
 
 
 def slugs_on_the_page() -> set[str]:

@@ -12,8 +12,7 @@ from phase_gate.evidence.documents.diagrams import Diagram, check_mermaid
 from phase_gate.project import Project
 from phase_gate.storage.signal_file import parse_signal
 from phase_gate.tasks.handins import read_executor_result, read_verdict
-from phase_gate.tasks.lint import lint_task
-from phase_gate.tasks.task_files import parse_tasks
+from phase_gate.tasks.task_files import lint_task, parse_tasks
 from phase_gate.workflow.settings import Configuration
 from tests.docs.blocks import (
     ROOT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phase_gate.errors import NotAllowedError
-from phase_gate.tasks.lint import lint_command, lint_done
+from phase_gate.tasks.task_files import lint_command, lint_done
 
 PROVE_NOTHING = [
     *("echo done", "printf ok", "true", ":", "/bin/true", "sleep 5", "cat src/a.ts", "ls -la src", "git status"),

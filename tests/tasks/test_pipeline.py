@@ -13,7 +13,7 @@ from phase_gate.errors import DocumentError, VoteError
 from phase_gate.tasks.artifacts import Drifted
 from phase_gate.tasks.evidence import drift_findings, problem_of_record
 from phase_gate.tasks.handins import parse_vote, read_audit, read_root_cause
-from phase_gate.tasks.requirements import count_votes
+from phase_gate.tasks.pipeline_show import count_votes
 from phase_gate.tasks.routing import PipelineFiles, due_requests, entry_data, following
 from phase_gate.tasks.work import Failure, Pipeline, Request, Word
 from tests.conftest import ROOT

@@ -7,7 +7,6 @@ import pytest
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.state import Event
 from phase_gate.tasks.overview import Overview
-from phase_gate.tasks.result import stats_to_json
 from phase_gate.tasks.rules import (
     RETRIES,
     delay_left,
@@ -16,6 +15,7 @@ from phase_gate.tasks.rules import (
     require_attempt,
     retries_left,
 )
+from phase_gate.tasks.show import stats_to_json
 from phase_gate.tasks.work import PHASE, FailureType, Status, TaskSpec, Verification
 from phase_gate.values import replace
 from tests.tasks.support import (

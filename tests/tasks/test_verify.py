@@ -974,12 +974,6 @@ def test_a_short_form_is_refused_where_the_task_is_not_clear(gate: Gate) -> None
 
 
 PLAN = """\
----
-phase: 03-sequential-execution
-plan: "03-01"
-wave: w1
----
-
 # Plan
 
 Each `<task>` block is one task, and
@@ -1010,11 +1004,10 @@ def test_a_plan_is_a_list_of_tasks(gate: Gate) -> None:
     gate.project.write({"PLAN.md": PLAN.format(task=first, other=other)})
     assert gate.call("verify", "start", "--task-file", "PLAN.md").code == 0
     found = gate.json("verify", "status")["tasks"]
-    assert [(row["name"], row["files"], row["wave"]) for row in found] == [
-        (NAME, ["planner.py"], "w1"),
-        ("Task 4: Other", ["other.py"], "w1"),
+    assert [(row["name"], row["files"]) for row in found] == [
+        (NAME, ["planner.py"]),
+        ("Task 4: Other", ["other.py"]),
     ]
-    assert (gate.status()["phase"], gate.status()["plan"]) == ("03-sequential-execution", "03-01")
     assert gate.call("verify", "start").code == 0
     assert gate.executor().code == 0
     assert gate.verify().code == 0

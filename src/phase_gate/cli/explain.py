@@ -88,7 +88,7 @@ def _phase_rows(task: Task, phase: Phase) -> Iterator[str]:
     yield f"  next:   {phase.next or 'the phase named in the root-cause record'}"
     if workflow.pipeline is None:
         return
-    from phase_gate.tasks.requirements import needs_in
+    from phase_gate.tasks.pipeline_show import needs_in
 
     yield from (f"  {name + ':':7} {text}" for name, text in needs_in(task, phase))
     if phase.on_failure:
@@ -152,7 +152,7 @@ def _diff(task: Task, path: str, frozen: str) -> Iterator[str]:
 
 
 def _gate_result(call: Call, evaluation: Mapping[str, Any], code: int) -> Done:
-    from phase_gate.tasks.result import merge_gate_results, phase_result
+    from phase_gate.tasks.pipeline_show import merge_gate_results, phase_result
 
     result = phase_result(evaluation)
     if call.arguments.merge is not None:

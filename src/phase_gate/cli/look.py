@@ -110,7 +110,7 @@ def _look(call: Call) -> Done:
     document = _document(task, standing, found)
     text = show_rows(f"{name:9}{value}" for name, value in _rows(task, standing, found, is_long=call.arguments.v))
     if state.is_pipeline:
-        from phase_gate.tasks.result import pipeline_to_json
+        from phase_gate.tasks.pipeline_show import pipeline_to_json
 
         document["pipeline"] = pipeline_to_json(state.parts[WORK])
     if found.breaker.is_open:
@@ -235,7 +235,7 @@ def _overview(call: Call, project: Project) -> Overview | None:
 def _verification(overview: Overview | None) -> dict[str, Any] | None:
     if overview is None:
         return None
-    from phase_gate.tasks.result import stats_to_json
+    from phase_gate.tasks.show import stats_to_json
 
     return stats_to_json(overview)
 

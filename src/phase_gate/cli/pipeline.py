@@ -12,6 +12,14 @@ from phase_gate.report.text import render_sections
 from phase_gate.task import Task
 from phase_gate.tasks.evidence import read_root_cause_of, record_name
 from phase_gate.tasks.handins import Ballot, parse_vote
+from phase_gate.tasks.pipeline_show import (
+    needs_in,
+    root_cause_record,
+    stuck_sections,
+    stuck_to_json,
+    vote_rows,
+    votes_to_json,
+)
 from phase_gate.tasks.pipeline_steps import (
     approve_request,
     cast_votes,
@@ -22,10 +30,8 @@ from phase_gate.tasks.pipeline_steps import (
     show_votes,
     start_recovery,
 )
-from phase_gate.tasks.requirements import needs_in, root_cause_record
-from phase_gate.tasks.result import failure_to_json, votes_to_json
 from phase_gate.tasks.routing import budget, enter_command, main_line, rules_of
-from phase_gate.tasks.show import stuck_sections, stuck_to_json, vote_rows
+from phase_gate.tasks.show import failure_to_json
 from phase_gate.tasks.work import Pipeline, Request, pipeline_of
 from phase_gate.values import as_dict
 from phase_gate.visible import show_line, show_rows
@@ -43,8 +49,8 @@ def vote(call: Call) -> Done:
     ballots = [_read_ballot(call, name) for name in files]
     votes = cast_votes(task, *ballots, reports=reports) if ballots else show_votes(task)
     return Done(
-        text=show_rows(vote_rows(votes)),
-        document=votes_to_json(votes),
+        text=show_rows(vote_rows(votes, task.state.phase or "", task.state.task)),
+        document=votes_to_json(votes, task.state.phase or ""),
         code=exit_codes.OPEN if votes.is_reached else exit_codes.GATE_CLOSED,
     )
 

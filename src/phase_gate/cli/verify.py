@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,9 +23,16 @@ from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.handins import Attachment
 from phase_gate.tasks.overview import Overview
 from phase_gate.tasks.prompts import explain_failure, find_dependency, make_bundle, render_bundle, write_executor_prompt
-from phase_gate.tasks.result import failures_to_json, gate_result, stats_to_json
 from phase_gate.tasks.rules import MARGIN, asks_person, late, resume_command
-from phase_gate.tasks.show import failure_rows, stats_rows, step_rows, task_rows
+from phase_gate.tasks.show import (
+    failure_rows,
+    failures_to_json,
+    gate_result,
+    stats_rows,
+    stats_to_json,
+    step_rows,
+    task_rows,
+)
 from phase_gate.tasks.steps import (
     abandon_attempt,
     force_task,

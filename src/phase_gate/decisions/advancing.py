@@ -114,6 +114,6 @@ def describe_entry(task: Task, phase: Phase) -> EnteredPhase:
     entered = EnteredPhase(task=task, phase=phase)
     if not task.state.is_pipeline:
         return entered
-    from phase_gate.tasks.requirements import needs_in
+    from phase_gate.tasks.pipeline_show import needs_in
 
     return replace(entered, needs=tuple(needs_in(task, phase)))

@@ -16,9 +16,8 @@ from phase_gate.report.prompt import render_prompt
 from phase_gate.task import Task
 from phase_gate.tasks.artifacts import find_files
 from phase_gate.tasks.board import TaskSession
-from phase_gate.tasks.pipeline_steps import VoteStanding
+from phase_gate.tasks.pipeline_show import Votes, needs_in
 from phase_gate.tasks.prompts import make_bundle, render_bundle
-from phase_gate.tasks.requirements import needs_in
 from phase_gate.tasks.routing import rules_of
 from phase_gate.tasks.work import FailureType, Verification, find_pipeline
 from phase_gate.visible import show_line, show_text
@@ -122,12 +121,12 @@ def _gate_2_lines(session: Session, answer: str) -> Iterator[str]:
 # --- for agents that judge the work of others
 
 
-def write_ballot(session: Session, task: Task, standing: VoteStanding, name: str, answer: Path) -> str:
+def write_ballot(session: Session, task: Task, standing: Votes, name: str, answer: Path) -> str:
     """Return a voter's prompt."""
     root, described = task.project.root, rules_of(task.rules).artifacts
     rows = [
         f"You are a reviewer, and vote on: {', '.join(standing.on)}. Read it, and change no file.",
-        f"The phase is {standing.phase}. Nothing that you print is taken for a vote.",
+        f"The phase is {task.state.phase}. Nothing that you print is taken for a vote.",
         "",
         *_goal_lines(session),
     ]

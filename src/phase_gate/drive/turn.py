@@ -26,7 +26,8 @@ from phase_gate.storage.signal_file import parse_signal, read_signal_file, remov
 from phase_gate.task import Task
 from phase_gate.tasks.artifacts import read_artifact, write_snapshot
 from phase_gate.tasks.handins import parse_vote
-from phase_gate.tasks.pipeline_steps import VoteStanding, cast_votes, show_votes, start_recovery
+from phase_gate.tasks.pipeline_show import Votes
+from phase_gate.tasks.pipeline_steps import cast_votes, show_votes, start_recovery
 from phase_gate.tasks.routing import rules_of
 from phase_gate.tasks.work import find_pipeline
 from phase_gate.values import replace
@@ -64,7 +65,7 @@ class Turn:
         self.outside = ""
         #: Votes: whether the phase asks for them, those so far, and who is still asked, with the place in the settings.
         self._asks_votes = requires_of(self.phase).consensus is not None and not task.state.exited
-        self._standing: VoteStanding | None = None
+        self._standing: Votes | None = None
         self._voters: list[tuple[int, tuple[str, Client]]] = []
         self._answer: Signal | None = None
         self._progress = progress_of(task)
@@ -245,7 +246,7 @@ class Turn:
             return
         self.task = self.session.task()
         if self._standing is not None and not self._standing.is_reached:
-            voted = {vote.by for vote in self._standing.tally.counted}
+            voted = {vote.by for vote in self._standing.counted}
             self._voters = [row for row in enumerate(self.roles.voters, start=1) if row[1][0] not in voted]
 
     def _is_agreed(self) -> bool:

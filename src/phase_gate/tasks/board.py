@@ -28,9 +28,8 @@ from phase_gate.task import Task, take_listed_tree
 from phase_gate.tasks.changes import TaskChanges, find_changes
 from phase_gate.tasks.handins import Attachment, ExecutorResult, Verdict
 from phase_gate.tasks.overview import Overview, load_overview
-from phase_gate.tasks.result import status_to_json
 from phase_gate.tasks.rules import MARGIN, Escalation, escalate, resume_command
-from phase_gate.tasks.show import render_state
+from phase_gate.tasks.show import render_state, status_to_json
 from phase_gate.tasks.verify_verdict import judge
 from phase_gate.tasks.work import (
     FINISHED,

@@ -17,7 +17,7 @@ from phase_gate.gate.state_extensions import WORK
 from phase_gate.storage.tree.git_command import head_of
 from phase_gate.tasks.artifacts import Artifacts, Drifted, digest_file, find_drift, fingerprint, read_artifact
 from phase_gate.tasks.handins import REQUESTING_KINDS, AuditFinding, RootCause
-from phase_gate.tasks.requirements import count_votes, missing_commands
+from phase_gate.tasks.pipeline_show import missing_commands, votes_on
 from phase_gate.tasks.routing import CHANGE_REQUESTED, PipelineFiles, problem_of_rewind, rules_of
 from phase_gate.tasks.work import Pipeline, find_pipeline
 from phase_gate.values import replace
@@ -242,28 +242,30 @@ class PipelineProvider(Provider):
         consensus = self.requires.consensus
         if consensus is None:
             return found
-        on = {name: self.look.artifact(name).digest for name in consensus.on}
-        tally = count_votes(self.pipeline.words, on)
-        threshold, voters = settle(consensus.threshold, self.workflow), int(settle(consensus.voters, self.workflow))
+        votes = votes_on(self.look, self.workflow, consensus)
         said = []
-        if tally.score is None:
+        if votes.score is None:
             said.append(f"no vote on {', '.join(consensus.on)} as it is now")
-        elif tally.score < threshold:
-            said.append(f"the score is {tally.score:.2f}, {threshold:g} is needed")
-        if len(tally.counted) < voters:
-            said.append(f"{count(len(tally.counted), 'voter')}, {voters} are needed")
-        is_reached = not said
+        elif votes.score < votes.threshold:
+            said.append(f"the score is {votes.score:.2f}, {votes.threshold:g} is needed")
+        if votes.misses_voters:
+            said.append(f"{count(len(votes.counted), 'voter')}, {votes.required_voters} are needed")
         words = {"reject": "rejects", "conditional": "agrees on a condition"}
         said += [
             f"{vote.by} {words[vote.answer]}: {vote.reason or 'no reason given'}"
-            for vote in tally.counted
+            for vote in votes.counted
             if vote.answer in words
         ]
-        said += [f"the vote of {vote.by} is on another version" for vote in tally.outdated]
-        proof = fingerprint(*on.values())
-        findings = [] if is_reached else [hard("consensus-reached", "", text, proof=proof + text) for text in said]
-        score = {} if tally.score is None else {"consensus_score": tally.score}
-        return _adding(found, findings, consensus_voters=len(tally.counted), consensus_reached=is_reached, **score)
+        said += [f"the vote of {vote.by} is on another version" for vote in votes.outdated]
+        findings = [hard("consensus-reached", "", text, proof=votes.version + text) for text in said]
+        score = {} if votes.score is None else {"consensus_score": votes.score}
+        return _adding(
+            found,
+            () if votes.is_reached else findings,
+            consensus_voters=len(votes.counted),
+            consensus_reached=votes.is_reached,
+            **score,
+        )
 
     def _requests(self, found: Measured) -> Measured:
         """Find pending requests, blocking issues, and requests of an audit."""

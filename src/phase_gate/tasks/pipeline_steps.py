@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from phase_gate.codec import to_json
@@ -15,13 +15,13 @@ from phase_gate.gate.state_extensions import WORK
 from phase_gate.storage.store import Transaction
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
-from phase_gate.tasks.artifacts import Artifacts, fingerprint
+from phase_gate.tasks.artifacts import Artifacts
 from phase_gate.tasks.handins import Ballot
-from phase_gate.tasks.requirements import Tally, count_votes, missing_commands, vote_file
+from phase_gate.tasks.pipeline_show import Votes, missing_commands, votes_on
 from phase_gate.tasks.routing import Plan, budget, decided, failure_events, made, main_line, rules_of
 from phase_gate.tasks.work import Failure, Pipeline, Request, Word, pipeline_of
-from phase_gate.values import Value, replace
-from phase_gate.workflow.model import CHANGE_TYPES, Consensus, Phase, Workflow, requires_of, settle
+from phase_gate.values import replace
+from phase_gate.workflow.model import CHANGE_TYPES, Workflow, requires_of
 
 
 @contextmanager
@@ -207,100 +207,45 @@ def _after(change: Transaction, request: Request) -> Request:
     return pipeline_of(change.state).request(request.id) or request
 
 
-# --- votes of reviewers in a consensus phase: the version that is voted on, and the result
+# --- votes of reviewers in a consensus phase
 
 
-#: Characters of a version that people type.
-_VERSION = 12
-
-
-class VoteStanding(Value):
-    """The state of the votes in a phase."""
-
-    task: str
-    phase: str
-    #: Digests of the artifacts that are voted on.
-    on: Mapping[str, str]
-    #: A path for a vote's file.
-    file: str
-    tally: Tally
-    threshold: float
-    required_voters: int
-
-    @property
-    def version(self) -> str:
-        """An id of this version, short enough to type."""
-        return fingerprint(*(part for pair in sorted(self.on.items()) for part in pair))[:_VERSION]
-
-    @property
-    def is_reached(self) -> bool:
-        score = self.tally.score
-        return score is not None and score >= self.threshold and not self.misses_voters
-
-    @property
-    def misses_voters(self) -> bool:
-        return len(self.tally.counted) < self.required_voters
-
-
-def show_votes(task: Task) -> VoteStanding:
+def show_votes(task: Task) -> Votes:
     """Return the state of the votes. Raises NotAllowedError if there is nothing to vote on."""
-    state, workflow, pipeline = task.state, task.rules, pipeline_of(task.state)
-    phase, consensus = _asked(state, workflow)
-    look = Artifacts(task, workflow, pipeline)
-    for name in consensus.on:
-        path = look.rules.artifacts[name].path
-        if fault := look.fault(name):
-            problem = f"there is nothing to vote on: {name} ({path}) {fault}"
-            raise NotAllowedError(problem, remedy=f"write it first: {path}")
-    on = {name: look.artifact(name).digest for name in consensus.on}
-    return VoteStanding(
-        task=state.task,
-        phase=phase.name,
-        on=on,
-        file=vote_file(workflow, consensus),
-        tally=count_votes(pipeline.words, on),
-        threshold=settle(consensus.threshold, workflow),
-        required_voters=int(settle(consensus.voters, workflow)),
-    )
-
-
-@again_if_moved
-def cast_votes(task: Task, *ballots: Ballot, reports: tuple[str, ...] = ()) -> VoteStanding:
-    """Record votes, all of them or none; return the state of the votes after that.
-
-    :param reports: the files with the votes, relative to the root: they are not part of the artifacts.
-    """
-    with _changing(task) as (change, locked):
-        standing = show_votes(locked)
-        for ballot in ballots:
-            _refuse_other(ballot, standing)
-            by, sure, on = ballot.by, ballot.confidence, standing.on
-            word = Word(by=by, answer=ballot.vote, confidence=sure, about=on, reason=ballot.reason)
-            change.record(Event(kind="reviewed", data={"word": to_json(word), "reports": list(reports)}))
-        return replace(standing, tally=count_votes(pipeline_of(change.state).words, standing.on))
-
-
-def _asked(state: State, workflow: Workflow) -> tuple[Phase, Consensus]:
-    """Return the phase and its consensus rule. Raises NotAllowedError if the phase requires no votes."""
+    state, workflow = task.state, task.rules
     phase = workflow.phase(state.phase or "")
     consensus = None if phase is None else requires_of(phase).consensus
-    if phase is None or consensus is None or state.exited:
+    if consensus is None or state.exited:
         asking = [each.name for each in workflow.phases if requires_of(each).consensus is not None]
         raise NotAllowedError(
             f"{state.phase} asks for no vote{' any more' if consensus is not None else ''}",
             remedy=f"vote in one of: {', '.join(asking)}; phase-gate status shows the next step",
         )
-    return phase, consensus
+    look = Artifacts(task, workflow, pipeline_of(state))
+    for name in consensus.on:
+        path = look.rules.artifacts[name].path
+        if fault := look.fault(name):
+            problem = f"there is nothing to vote on: {name} ({path}) {fault}"
+            raise NotAllowedError(problem, remedy=f"write it first: {path}")
+    return votes_on(look, workflow, consensus)
 
 
-def _refuse_other(ballot: Ballot, standing: VoteStanding) -> None:
-    if ballot.phase and ballot.phase != standing.phase:
-        raise NotAllowedError(
-            f"the vote is for {ballot.phase}, but the task is in {standing.phase}",
-            remedy="vote in the current phase",
-        )
-    if ballot.version and ballot.version != standing.version:
-        raise NotAllowedError(
-            f"the vote is for version {ballot.version}, but this is {standing.version}",
-            remedy="read the current version, then vote again",
-        )
+@again_if_moved
+def cast_votes(task: Task, *ballots: Ballot, reports: tuple[str, ...] = ()) -> Votes:
+    """Record votes, all of them or none; return the state of the votes after that.
+
+    :param reports: the files with the votes, relative to the root: they are not part of the artifacts.
+    """
+    with _changing(task) as (change, locked):
+        votes, phase = show_votes(locked), locked.state.phase
+        for ballot in ballots:
+            if ballot.phase not in ("", phase):
+                problem = f"the vote is for {ballot.phase}, but the task is in {phase}"
+                raise NotAllowedError(problem, remedy="vote in the current phase")
+            if ballot.version not in ("", votes.version):
+                problem = f"the vote is for version {ballot.version}, but this is {votes.version}"
+                raise NotAllowedError(problem, remedy="read the current version, then vote again")
+            by, sure, on = ballot.by, ballot.confidence, votes.on
+            word = Word(by=by, answer=ballot.vote, confidence=sure, about=on, reason=ballot.reason)
+            change.record(Event(kind="reviewed", data={"word": to_json(word), "reports": list(reports)}))
+        return show_votes(task.after(change))

@@ -15,8 +15,8 @@ from phase_gate.errors import NotAllowedError
 from phase_gate.tasks.board import TaskSession
 from phase_gate.tasks.changes import read_diff
 from phase_gate.tasks.overview import Overview
-from phase_gate.tasks.result import evidence_chain
 from phase_gate.tasks.rules import needs_manual_review
+from phase_gate.tasks.show import evidence_chain
 from phase_gate.tasks.work import FINISHED, STEPS, FailureType, Status, TaskSpec, Verification, require_verification
 from phase_gate.values import Value
 from phase_gate.visible import show_line, show_text

@@ -1,36 +1,225 @@
-"""Show tasks and pipelines: progress, steps, lists of tasks, votes, the route of a pipeline, and why it is stuck.
+"""Show verify tasks: their status, evidence, statistics and failures as documents and as rows, and STATE.md.
 
-Only renders values.
+Only renders values. The names are from the source document, followed by our own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from phase_gate.codec import spell_out
 from phase_gate.gate.measured import Section
 from phase_gate.gate.verdict import Evaluation
-from phase_gate.tasks.handins import RootCause
 from phase_gate.tasks.overview import RECENT, Overview
-from phase_gate.tasks.pipeline_steps import VoteStanding
-from phase_gate.tasks.requirements import WEIGHTS, vote_command
-from phase_gate.tasks.result import (
-    architect_status,
-    executor_status,
-    failure_to_json,
-    failures_to_json,
-    skip_to_json,
-    stats_to_json,
-    status_to_json,
-    verify_status,
-)
-from phase_gate.tasks.routing import budget
-from phase_gate.tasks.rules import Escalation, escalate, resume_command
+from phase_gate.tasks.rules import Escalation, escalate, needs_manual_review, resume_command, seconds_between
 from phase_gate.tasks.verify_verdict import advise_task, weak_notes
-from phase_gate.tasks.work import NOT_PASSED, Failure, Pipeline, Status, Verification
+from phase_gate.tasks.work import (
+    FINISHED,
+    MAX_ATTEMPTS,
+    NOT_PASSED,
+    Failure,
+    FailureType,
+    Status,
+    Verification,
+)
+from phase_gate.values import as_dict
 from phase_gate.visible import count
-from phase_gate.workflow.model import Workflow
-from phase_gate.workflow.names import look_command
+
+if TYPE_CHECKING:
+    from phase_gate.tasks.overview import Overview
+
+
+# --- a verify task
+
+
+def executor_status(verification: Verification) -> str:
+    """Return pending, running, success, failure or blocked."""
+    report = verification.report
+    if report is not None:
+        is_met = report.result["done_criteria_met"] or report.result["status"] != "success"
+        return str(report.result["status"]) if is_met else "failure"
+    if verification.status is Status.EXECUTING:
+        return "running"
+    return "failure" if verification.status is Status.FAILED else "pending"
+
+
+def verify_status(verification: Verification) -> str:
+    """Return pending, running, passed, failed or skipped; interrupted if the command has to run again."""
+    check = verification.check
+    if verification.skip is not None and (check is None or not check.passes):
+        return "skipped"
+    if check is None:
+        return "pending"
+    if check.how in ("running", "interrupted", "not-started"):
+        return "running" if check.how == "running" else "interrupted"
+    return "passed" if check.passes else "failed"
+
+
+def architect_status(verification: Verification) -> str:
+    """Return pending, reviewing, approved or rejected."""
+    words = {Status.REVIEWING: "reviewing", Status.APPROVED: "approved", Status.REJECTED: "rejected"}
+    return words.get(verification.status, "pending")
+
+
+def status_to_json(verification: Verification, escalation: Escalation) -> dict[str, Any]:
+    """Return the status of a task with the document's fields."""
+    spec = verification.spec
+    document: dict[str, Any] = {
+        "name": spec.name,
+        "task": verification.task,
+        "files": list(spec.files),
+        "depends_on": list(spec.depends_on),
+        "phase": spec.phase or None,
+        "plan": spec.plan or None,
+        "wave": spec.wave or None,
+        "status": verification.word,
+        "gate_status": str(verification.status),
+        "gate_step": verification.step,
+        "executor_status": executor_status(verification),
+        "verify_status": verify_status(verification),
+        "architect_status": architect_status(verification),
+        "started_at": verification.began_at or None,
+        "last_step_at": verification.last_step_at or None,
+        "worker": verification.by or None,
+        "attempt": verification.attempt,
+        "max_attempts": MAX_ATTEMPTS,
+        "previous_failures": [failure_to_json(each) for each in verification.failures],
+        "weak_because": list(verification.weak_because),
+        "flags": list(verification.flags),
+        "needs_manual_review": needs_manual_review(verification),
+        "escalation": {**as_dict(escalation), "actions": list(escalation.actions)},
+        "commit_sha": verification.commit or None,
+    }
+    return document | (skip_to_json(verification) if verification.skip is not None else {})
+
+
+def failure_to_json(failure: Failure) -> dict[str, Any]:
+    """Return a failure, with the fields of its kind."""
+    of_gate = ("phase", "error", "lines", "at")
+    of_step = (
+        *("attempt", "type", "step", "error", "at", "tree", "lines", "exit_code", "counts"),
+        *("recovered", "resolution"),
+    )
+    spelled = spell_out(failure)
+    if failure.type is not FailureType.GATE_FAILURE:
+        return {name: spelled[name] for name in of_step}
+    return {{"error": "reason", "lines": "unmet"}.get(name, name): spelled[name] for name in of_gate}
+
+
+def skip_to_json(verification: Verification) -> dict[str, Any]:
+    """Return the entry of a task that a person took out of the gate."""
+    skip = verification.skip
+    assert skip is not None
+    return {
+        "name": verification.spec.name,
+        "status": verification.word,
+        "skip_kind": skip.kind or None,
+        "skip_reason": skip.reason,
+        "skipped_by": skip.by,
+        "skipped_at": skip.at,
+        "user_risk": skip.kind == "time-pressure",
+        "requires_manual_commit": True,
+    }
+
+
+#: The fields of each step in the evidence chain.
+_EXECUTOR = ("status", "files_modified", "evidence", "done_criteria_met")
+_ARCHITECT = ("verdict", "confidence", "findings", "concerns", "recommendation", "feedback")
+_VERIFY = ("command", "exit_code", "summary", "how", "tests")
+
+
+def evidence_chain(verification: Verification, output: str) -> dict[str, Any]:
+    """Return the evidence of each step; None for a step that has not been taken yet.
+
+    :param output: the output of the verify command, as far as it is stored.
+    """
+    chain: dict[str, Any] = {"executor": None, "verify": None, "architect": None}
+    report, check, review = verification.report, verification.check, verification.review
+    if report is not None:
+        said = {name: report.result[name] for name in _EXECUTOR}
+        chain["executor"] = {**said, "claimed": report.result["verification"], "by": report.by, "timestamp": report.at}
+    if check is not None:
+        chain["verify"] = {
+            **{name: getattr(check, name) for name in _VERIFY},
+            "output": output or check.summary,
+            "timestamp": check.at,
+            "duration_ms": round(check.seconds * 1000),
+            "runs": list(check.runs),
+            "tree": check.after,
+            "evidence": check.id,
+            "problems": [{"slug": slug, "text": text} for slug, text in check.problems],
+            "flags": list(check.flags),
+        }
+    if review is not None:
+        said = {name: review.said[name] for name in _ARCHITECT}
+        chain["architect"] = {**said, "by": review.by, "timestamp": review.at}
+    return chain
+
+
+def gate_result(verification: Verification, output: str, *, state_updated: bool) -> dict[str, Any]:
+    """Return the gate's result with the document's fields. The outcome is None while it is open."""
+    status = verification.status
+    ended = verification.last_step_at if status in FINISHED | NOT_PASSED else ""
+    if verification.review is not None:
+        ended = verification.review.at
+    took = seconds_between(verification.began_at, ended) if ended and verification.began_at else None
+    return {
+        "gate_result": {
+            "task": verification.spec.name,
+            **evidence_chain(verification, output),
+            "outcome": "PASSED" if status is Status.APPROVED else "FAILED" if status in NOT_PASSED else None,
+            "status": verification.word,
+            "attempt": verification.attempt,
+            "weak_because": list(verification.weak_because),
+            "duration_ms": None if took is None else round(1000 * took),
+            "timestamp": ended or None,
+            "commit_sha": verification.commit or None,
+            "state_updated": state_updated,
+        }
+    }
+
+
+# --- all verify tasks
+
+
+def stats_to_json(overview: Overview) -> dict[str, Any]:
+    """Return the statistics with the document's names, followed by our own."""
+    current = overview.current
+    return {
+        "total_tasks": overview.total,
+        **overview.counts,
+        "weak_passes": overview.weak,
+        "not_trusted": list(overview.damaged),
+        "pass_rate": overview.pass_rate,
+        "avg_attempts": overview.average_attempts,
+        "current_gate": None
+        if current is None
+        else {"task": current.name, "status": str(current.status), "attempt": current.attempt},
+        "waves": [
+            {
+                "name": wave,
+                "tasks": sum(row.wave == wave for row in overview.rows),
+                "failing": failing,
+                "halted": bool(overview.halted(wave)),
+            }
+            for wave, failing in overview.waves.items()
+        ],
+    }
+
+
+def failures_to_json(pairs: Iterable[tuple[Verification, Failure]]) -> list[dict[str, Any]]:
+    """Return the failure log with the document's names."""
+    return [
+        {
+            "task": row.name,
+            "failure_type": str(failure.type),
+            **{name: getattr(failure, name) for name in ("attempt", "step", "error", "recovered", "at")},
+            "resolution": failure.resolution or None,
+        }
+        for row, failure in pairs
+    ]
+
 
 # --- one verify task
 
@@ -180,76 +369,3 @@ def _yaml(document: Mapping[str, Any]) -> str:
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=1000)
     # A user's text must not end the block.
     return "```yaml\n" + text.replace("```", "'''") + "```"
-
-
-# --- a pipeline
-
-
-def vote_rows(votes: VoteStanding) -> list[str]:
-    """Return the votes of a phase as text."""
-    names, tally = ", ".join(votes.on), votes.tally
-    rows = [f"{votes.phase}: {names}, version {votes.version}"]
-    for each in tally.counted:
-        said = f": {each.reason}" if each.reason else ""
-        weight = WEIGHTS[each.answer] * each.confidence
-        rows.append(f"  {each.by:12} {each.answer}, {each.confidence:g} sure, weighs {weight:g}{said}")
-    rows += [f"  {each.by:12} voted on another version: it does not count" for each in tally.outdated]
-    score = "none yet" if tally.score is None else f"{tally.score:.2f}"
-    rows.append(
-        f"  score        {score} of {votes.threshold:g}; {len(tally.counted)} of {votes.required_voters} voters"
-    )
-    step = f"change {names}, and let all reviewers vote again; or another reviewer votes"
-    if votes.is_reached:
-        step = look_command(votes.task)
-    elif votes.misses_voters:
-        step = f"{vote_command(votes.file, votes.task)}, for the next reviewer"
-    return [*rows, f"  next: {step}"]
-
-
-# --- a stuck pipeline: its failures, their cause and number, and the input that it needs from a person
-
-
-def stuck_to_json(reason: str, pipeline: Pipeline, workflow: Workflow, cause: RootCause | None) -> dict[str, Any]:
-    """Return the report on a pipeline that has ended in STUCK.
-
-    :param cause: the existing root-cause record.
-    """
-    last, name = pipeline.failures[-1], pipeline.failed_phase
-    if cause is not None and cause.failed_phase != name:
-        cause = None
-    # Prefer guards, which `explain` knows by name, to clauses.
-    unmet = next(each for each in reversed(pipeline.failures) if each.phase == name)
-    guards = [each for each in unmet.lines if each in workflow.guards] or list(unmet.lines)
-    return {
-        "reason": reason,
-        "current_failure": failure_to_json(last),
-        "failed_phase": name,
-        "root_cause_summary": "not recorded" if cause is None else f"{cause.summary}: {cause.root_cause}",
-        "failed_iterations": len(pipeline.failures),
-        "recoveries": pipeline.recoveries,
-        "max_recoveries": budget(workflow),
-        "failures": [failure_to_json(each) for each in pipeline.failures],
-        "required_human_input": [
-            *([cause.required_human_input] if cause is not None and cause.required_human_input else ()),
-            f"Decide how the gate of {name} can open: {', '.join(guards) or unmet.error}",
-            f'Give guidance for {name}: phase-gate pipeline recover resume --reason "..." --by NAME',
-        ],
-    }
-
-
-def stuck_sections(report: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
-    """Return the report as headings with rows."""
-    last, failures = report["current_failure"], report["failures"]
-    where = (
-        last["phase"]
-        if last["phase"] == report["failed_phase"]
-        else f"{last['phase']}, which {report['failed_phase']} led to"
-    )
-    used = f"{report['recoveries']} of {report['max_recoveries']} recoveries are used up"
-    told = [f"{each['at']} {each['phase']}: {each['reason']}" for each in failures]
-    return [
-        ("Current failure", [f"{where}: {last['reason']}", *(f"unmet: {name}" for name in last["unmet"])]),
-        ("Root cause", [report["root_cause_summary"]]),
-        ("Failed iterations", [f"{len(failures)} gates failed, {used}", *told]),
-        ("Required human input", report["required_human_input"]),
-    ]

@@ -22,8 +22,8 @@ from phase_gate.tasks.handins import (
     read_executor_result,
     read_verdict,
 )
-from phase_gate.tasks.lint import is_same_command
 from phase_gate.tasks.rules import escalate, extend_limits, late, refuse_unchanged, require_attempt
+from phase_gate.tasks.task_files import is_same_command
 from phase_gate.tasks.verify_verdict import advise_task, judge, require_status, waived_files
 from phase_gate.tasks.work import (
     FINISHED,

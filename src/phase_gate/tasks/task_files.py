@@ -1,27 +1,32 @@
-"""Read verify tasks from YAML, or from the source document's XML form, alone or in a plan."""
+"""Read verify tasks from YAML, or from the source document's XML form, alone or in a plan; and find their problems.
+
+A verify command is one command, or an `&&` list. Everything else belongs in a script that a reviewer can read.
+"""
 
 from __future__ import annotations
 
 import html
+import os
 import re
+import shlex
 import textwrap
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
+from itertools import dropwhile
+from pathlib import Path, PurePath
 from typing import NoReturn
 
 from phase_gate.config.documents import decode_text, find_odd_character, read_bytes, read_document
-from phase_gate.config.nodes import MAX_BYTES, Items, Node, Place, Table, Text, closest_first, plain, shorten
+from phase_gate.config.nodes import MAX_BYTES, Items, Node, Place, Table, Text, plain, shorten
 from phase_gate.config.reading import Reader
-from phase_gate.errors import DocumentError, TaskFileError
+from phase_gate.errors import DocumentError, NotAllowedError, TaskFileError
 from phase_gate.tasks.work import TaskSpec
 from phase_gate.values import replace
+from phase_gate.visible import cut
 
 #: File name extensions of plans.
 _MARKDOWN = (".md", ".markdown")
 #: Characters: a name is a heading, not a text.
 MAX_NAME = 200
-#: Fields that can be given once for all tasks of a file.
-SHARED = ("wave", "phase", "plan")
 
 #: The form of a task, for remedies.
 _XML_FORM = "write <task> with <name>, <files>, <action>, <verify> and <done>"
@@ -42,11 +47,9 @@ def parse_tasks(text: str | bytes, name: str) -> tuple[TaskSpec, ...]:
     """Return the tasks of a text: a plan by its name, XML if it begins with `<`, else YAML. Raises TaskFileError."""
     try:
         source = decode_text(text, name=name, limit=MAX_BYTES)
-        if name.lower().endswith(_MARKDOWN):
-            shared = _read_head(source, name)
-            nodes = [_share(each, shared) for each in _from_blocks(source, name)]
-        elif source.lstrip().startswith("<"):
-            nodes = _from_blocks(source, name)
+        is_plan = name.lower().endswith(_MARKDOWN)
+        if is_plan or source.lstrip().startswith("<"):
+            nodes = _from_blocks(source, name, is_plan=is_plan)
         else:
             nodes = _from_yaml(read_document(source, name=name, limit=MAX_BYTES))
     except DocumentError as error:
@@ -92,35 +95,16 @@ def _path(reader: Reader, given: str, where: Node) -> str:
     return f"{path}**" if path.endswith("/") else path
 
 
-# YAML
-
-
 def _from_yaml(node: Node) -> list[Table]:
-    """Return the tasks of a mapping, of a list, or of a list under `tasks:` with shared fields above it."""
-    shared: Mapping[str, Node] = {}
-    if isinstance(node, Table) and "tasks" in node:
-        shared = node.only(SHARED)
-        for key in node:
-            if key not in ("tasks", *SHARED):
-                remedy = f"use one of: {closest_first(key, ('tasks', *SHARED))}"
-                _refuse(key, f"unknown key {shorten(key)}", remedy)
-        node = node["tasks"]
-        if not isinstance(node, Items):
-            _refuse(node, "tasks has to be a list", "write each task after a dash")
+    """Return the task of a mapping, or the tasks of a list."""
     tasks = []
     for item in node if isinstance(node, Items) else [node]:
         if not isinstance(item, Table):
             _refuse(item, "a task is expected here", _YAML_FORM)
-        tasks.append(_share(item, shared))
+        tasks.append(item)
     if not tasks:
         _refuse(node, "no task in it", _YAML_FORM)
     return tasks
-
-
-def _share(task: Table, shared: Mapping[str, Node]) -> Table:
-    """Return a task with the shared fields that it does not have itself."""
-    more = {key: row for key, row in shared.items() if key not in task}
-    return Table.of({**task, **more}, task.at, "")
 
 
 def _refuse(where: object, problem: str, remedy: str) -> NoReturn:
@@ -136,14 +120,13 @@ _QUOTED = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _BLOCK = r"<task(?P<attributes>\s[^<>]*)?>(?P<body>.*?)(?P<end></task>|\Z)"
 _ELEMENT = re.compile(r"<(?P<tag>\w+)(?P<attributes>\s[^<>]*?)?(?:/>|>(?P<text>.*?)</(?P=tag)>)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"(\w+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
-_RULE = "---"
 
 
-def _from_blocks(text: str, name: str) -> list[Table]:
+def _from_blocks(text: str, name: str, *, is_plan: bool) -> list[Table]:
     """Return the `<task>` blocks as tables, as if read from YAML."""
     # Replaced by blanks, so that positions stay the same.
     source = _COMMENT.sub(lambda found: re.sub(r"\S", " ", found.group()), text)
-    begin = r"(?m:^)[ \t]*" if name.lower().endswith(_MARKDOWN) else ""
+    begin = r"(?m:^)[ \t]*" if is_plan else ""
     found = [_read_block(block, name) for block in re.finditer(begin + _BLOCK, source, re.DOTALL)]
     if not found:
         raise TaskFileError(f"{name}:1:1: no <task> in it", _XML_FORM)
@@ -207,15 +190,181 @@ def _meant(text: str, place: Place) -> str:
     return said
 
 
-def _read_head(text: str, name: str) -> Mapping[str, Node]:
-    """Return wave, phase and plan from the front matter, the lines between two rules at the beginning."""
-    head, *rest = text.splitlines() or [""]
-    if head.rstrip() != _RULE or _RULE not in (line.rstrip() for line in rest):
-        return {}
-    end = next(at for at, line in enumerate(rest) if line.rstrip() == _RULE)
+# --- the problems of a task
+
+
+#: Characters: a longer command belongs in a script.
+MAX_LENGTH = 10_000
+_SCRIPT = "put it into a script that the task's reviewer can read, and run that: sh check.sh"
+_SPECIFIC = "write a verify command that fails as long as the task is not done, like pytest tests/test_it.py"
+
+
+def lint_task(spec: TaskSpec) -> tuple[str, ...]:
+    """Return the flags of a task. Raises NotAllowedError for a verify command that proves nothing."""
     try:
-        node = read_document("\n".join(("", *rest[:end])), name=name, limit=MAX_BYTES)
-    except DocumentError:
-        return {}  # the front matter is for other programs
-    rows = node.only(SHARED) if isinstance(node, Table) else {}
-    return {key: row for key, row in rows.items() if isinstance(row, Text) and not row.is_null and row.strip()}
+        flags = (lint_command(spec.verify), lint_done(spec.done))
+    except NotAllowedError as error:
+        raise NotAllowedError(f"{spec.name}: {error.problem}", remedy=error.remedy) from None
+    return tuple(filter(None, flags))
+
+
+# --- the words of a command
+
+
+#: Quoted text, in which signs have no special meaning.
+_QUOTES = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.", re.DOTALL)
+#: Signs that can hide a failure: pipes, lists, redirections, brackets, comments, substitutions.
+_SIGN = re.compile(r"\|\|?|[;&<>()`\n]|\$\(|(?<!\S)#")
+#: Words that begin something other than a command, or that change the meaning of the rest.
+_KEYWORD_TEXT = "{ [[ case eval exec exit for function if return select trap until while"
+_KEYWORDS = frozenset(_KEYWORD_TEXT.split())
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
+#: Before the words of a command: a negation, or a variable.
+_PREFIX = re.compile(r"!|[A-Za-z_]\w*\+?=.*", re.DOTALL)
+
+
+def read_commands(text: str) -> dict[str, list[str]]:
+    """Return the commands of an `&&` list, each with its words. Raises NotAllowedError for any other text."""
+    if len(text) > MAX_LENGTH:
+        raise _unreadable(f"it has more than {MAX_LENGTH} characters")
+    # As long as the text, so that positions are the same in both.
+    masked = _QUOTES.sub(_mask, text)
+    ends = [found.span() for found in re.finditer("&&", masked)]
+    commands = {}
+    for start, end in zip((0, *(end for _, end in ends)), (*(start for start, _ in ends), len(text)), strict=True):
+        if (sign := _SIGN.search(masked, start, end)) is not None:
+            raise _needs_script("a line end" if sign.group() == "\n" else sign.group())
+        commands[text[start:end].strip()] = _read_words(text[start:end])
+    return commands
+
+
+def _mask(found: re.Match[str]) -> str:
+    # A shell substitutes within double quotes, too.
+    text = found.group()
+    return text if text[0] == '"' and ("$(" in text or "`" in text) else "_" * len(text)
+
+
+def _read_words(text: str) -> list[str]:
+    """Return the words of a command, without negation and variables."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        raise _unreadable("a quote is never closed") from None
+    if not words:
+        raise _unreadable("a command is missing")
+    if words[0] in _KEYWORDS:
+        raise _needs_script(words[0])
+    if PurePath(words[0]).name in _SHELLS and any(re.fullmatch("-[a-z]*c", word) for word in words):
+        raise _needs_script("sh -c")
+    return list(dropwhile(_PREFIX.fullmatch, words))
+
+
+def _unreadable(problem: str) -> NotAllowedError:
+    return NotAllowedError(f"{problem} (not-readable)", remedy="write the command as you would type it")
+
+
+def _needs_script(sign: str) -> NotAllowedError:
+    problem = f"{sign!r} is more than one command or an && list, and a failure could get lost in it (needs-script)"
+    return NotAllowedError(problem, remedy=_SCRIPT)
+
+
+def pytest_command(text: str) -> str:
+    """Return the only command of the list that runs pytest; empty if there is none, or if `cd` comes before it."""
+    commands = read_commands(text)
+    found = [each for each, words in commands.items() if _is_pytest(words)]
+    return found[0] if len(found) == 1 and not any(words[:1] == ["cd"] for words in commands.values()) else ""
+
+
+def _is_pytest(words: list[str]) -> bool:
+    name = PurePath(words[0].replace("\\", "/")).name if words else ""
+    if name in ("pytest", "py.test", "pytest.exe"):
+        return True
+    return re.match("(?i)(?:python|pypy)[0-9.]*(?:[.]exe)?$", name) is not None and words[1:3] == ["-m", "pytest"]
+
+
+# --- problems
+
+
+#: Commands that print, show or prepare something, and exit with 0 whatever the code does.
+_IDLE_TEXT = """
+    : echo printf true sleep pwd date whoami hostname uname id printenv seq yes
+    cat ls dir tree head tail less more wc stat file du df ps sort uniq cut tr sed tee basename dirname realpath
+    cd export unset set mkdir touch cp mv rm ln chmod chown
+    git-status git-log git-show git-branch git-add git-commit git-fetch git-pull git-push git-stash git-tag git-blame"""
+_IDLE = frozenset(_IDLE_TEXT.split())
+#: Options with which a runner runs no test, and options that choose the task of a run.
+_LISTS = frozenset({"--co", "--collect-only", "--collectonly", "--listTests", "--list-tests", "--no-run"})
+_OURS = frozenset({"--phase", "--phase-task", "--phase-dir"})
+#: A runner without a selection of tests.
+_EVERYTHING = re.compile(
+    r"(?:(?:uv|poetry|pdm|hatch) run |npx |bundle exec )?(?:\S*python\S* -m )?(?:\S*/)?"
+    r"(?:pytest|py\.test|unittest(?: discover)?|tox|nox|jest|vitest(?: run)?|mocha|rspec|phpunit|ctest"
+    r"|npm t|(?:npm|pnpm|yarn|bun)(?: run)? test|make (?:tests?|check)|go test \./\.\.\."
+    r"|(?:cargo|deno|dotnet|gradle|gradlew|mix|mvn|mvnw|rake|swift) test)"
+    r"(?: (?:-[qsvx]+|\.|(?:\./)?tests?/?))*"
+)
+
+
+def lint_command(text: str) -> str:
+    """Return why a verify command is flagged; empty if it is not. Raises NotAllowedError if it proves nothing."""
+    commands = read_commands(text)
+    checks = [words for words in commands.values() if words and not _is_idle(words)]
+    words = {word for words in checks for word in words}
+    if not checks:
+        name = _one_line(list(commands)[-1])
+        problem = f"`{name}` exits with 0 whatever the code does: name a test to run (proves-nothing)"
+        raise NotAllowedError(problem, remedy=_SPECIFIC)
+    if listing := words & _LISTS:
+        raise NotAllowedError(f"with `{min(listing)}` no test runs: leave it out (runs-no-test)", remedy=_SPECIFIC)
+    if _OURS.intersection(word.partition("=")[0] for word in words):
+        raise NotAllowedError(
+            "the verify command chooses a phase, so its run would be recorded for another task",
+            remedy="leave --phase out: a run of pytest is recorded for this task automatically",
+        )
+    is_broad = len(checks) == 1 and _EVERYTHING.fullmatch(" ".join(checks[0]))
+    return f"`{_one_line(text)}` runs all tests: name those of this task (too-broad)" if is_broad else ""
+
+
+def _is_idle(words: list[str]) -> bool:
+    name = os.path.basename(words[0])
+    return ("-".join((name, *words[1:2])) if name == "git" else name) in _IDLE
+
+
+#: A number, `code`, snake_case, camelCase, CapitalLetters inside, a path, a call.
+_NAMES = re.compile(r"[0-9]|`[^`]+`|\w_\w|[a-z][A-Z]|\w/\w|\w\.\w|\w\(|%")
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
+#: Words that describe that it is done, or how well, but not what.
+_EMPTY_TEXT = """
+    a all an and any are as at be bug by clean code complete completed correct correctly done everything expected
+    feature fine finished fixed good has implementation implemented in is it looks machine me met my now of on pass
+    passes passing perfectly properly ready requirements should so success task tasks test tests that the this to well
+    with work working works"""
+_EMPTY = frozenset(_EMPTY_TEXT.split())
+
+
+def lint_done(done: str) -> str:
+    """Return why the done-criteria are vague: fewer than two of their words name something; empty if they are not."""
+    words = set(_WORD.findall(done[:MAX_LENGTH].lower())) - _EMPTY
+    if _NAMES.search(done[:MAX_LENGTH]) or len(words) > 1:
+        return ""
+    return f"{_one_line(done)!r} can't be checked: describe what exists, or how many tests pass (vague-done)"
+
+
+def _one_line(text: str) -> str:
+    return cut(" ".join(text.split()))
+
+
+# --- the executor's claim
+
+
+def is_same_command(claimed: str, command: str) -> bool:
+    """Return whether two texts are the same command. Spaces, needless quotes, a prompt and code marks do not count."""
+    return _words(claimed) == _words(command)
+
+
+def _words(text: str) -> list[str]:
+    text = text.replace("\\\n", " ").strip().strip("`").strip().removeprefix("$ ")
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
