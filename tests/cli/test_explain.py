@@ -14,7 +14,7 @@ import phase_gate
 from phase_gate.cli.explain import WORDS
 from phase_gate.config.rule_files import load_shipped_guards
 from phase_gate.errors import MESSAGES
-from phase_gate.gate import breaker, criteria, outcomes, signals, verdict
+from phase_gate.gate import breaker, criteria, outcomes, verdict
 from phase_gate.proof import verdicts
 from phase_gate.tasks import work
 from tests.cli.conftest import Begin
@@ -141,7 +141,7 @@ def test_every_guard_has_a_sentence_of_its_own(begin: Begin) -> None:
         pytest.param(get_args(breaker.Status), id="circuits"),
         pytest.param((*get_args(outcomes.Kind), *get_args(outcomes.Green)[1:]), id="runs"),
         pytest.param(get_args(outcomes.Bucket), id="outcomes"),
-        pytest.param(get_args(signals.Answer), id="signals"),
+        pytest.param(get_args(verdict.Answer), id="signals"),
         pytest.param(get_args(criteria.CriterionStatus), id="criteria"),
         pytest.param(get_args(outcomes.Reason), id="failures"),
         pytest.param(get_args(verdicts.Verdict), id="proofs"),
