@@ -18,7 +18,7 @@ import pytest
 from phase_gate.gate.observations import Parts
 from phase_gate.recording.ownership import Ownership
 from phase_gate.recording.run_settings import announced_packages
-from phase_gate.source.pieces import SETUPS
+from phase_gate.source.module_code import SETUPS
 
 
 def find_support_code(session: pytest.Session, ownership: Ownership) -> Parts:

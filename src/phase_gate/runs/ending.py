@@ -269,8 +269,7 @@ def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, st
 
 def _bodies(tree: ast.Module, path: str, now: TestFile) -> dict[str, str]:
     """Return the bodies in a file at HEAD: its tests, its examples, and tests that are not in a source."""
-    from phase_gate.source.doctests import find_doctests
-    from phase_gate.source.tests import find_tests
+    from phase_gate.source.tests import find_doctests, find_tests
 
     tests = {test.name: test.body for test in find_tests(tree, functions=("*",), classes=("*",))}
     names = {bare_name(name) for name in now.ids}

@@ -123,7 +123,7 @@ def _find_pieces(
             wanted.setdefault(file, set()).add(name)
     if not wanted:
         return {}
-    from phase_gate.source.pieces import is_under_test, lines_of
+    from phase_gate.source.module_code import is_under_test, lines_of
 
     found: dict[str, TestFile] = {}
     for file, content in project.take_contents(wanted, tree).items():
@@ -153,7 +153,7 @@ def _read_again(project: Project, frozen: Mapping[str, TestFile], tree: Tree) ->
 
 
 def _read_pieces(code: ast.Module | None, content: str, names: Iterable[str]) -> TestFile:
-    from phase_gate.source.pieces import hash_piece
+    from phase_gate.source.module_code import hash_piece
 
     hashes = {} if code is None else {name: hash_piece(code, name) for name in sorted(names)}
     return TestFile(content=content, bodies={name: found for name, found in hashes.items() if found})

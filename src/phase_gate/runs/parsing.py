@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from phase_gate.gate.inventory import TestFile, bare_name
-from phase_gate.source.doctests import are_doctests, find_doctests, hash_examples
 from phase_gate.source.module_code import module_code
 from phase_gate.source.syntax_names import requested_names
-from phase_gate.source.tests import find_tests, parse_source
+from phase_gate.source.tests import are_doctests, find_doctests, find_tests, hash_examples, parse_source
 
 
 def read_tests(path: str, names: Sequence[str], ids: tuple[str, ...], content: str, source: bytes) -> TestFile:

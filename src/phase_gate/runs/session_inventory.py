@@ -102,8 +102,7 @@ def doctests_in_source(file: Path, path: str) -> Iterable[str]:
         source = file.read_bytes()
         if not path.endswith(".py") or b">>>" not in source:
             return ()
-        from phase_gate.source.doctests import find_doctests
-        from phase_gate.source.tests import parse_source
+        from phase_gate.source.tests import find_doctests, parse_source
 
         return find_doctests(parse_source(source), path)
     except (OSError, SyntaxError):

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import pytest
 
-from phase_gate.source.pieces import hash_piece, is_under_test, lines_of
+from phase_gate.source.module_code import hash_piece, is_under_test, lines_of
 from phase_gate.source.tests import parse_source
 
 SOURCE = """\
