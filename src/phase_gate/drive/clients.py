@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import shlex
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,11 +12,10 @@ from phase_gate.agents.agent_table import AGENT_NAMES, load_agent
 from phase_gate.agents.endings import describe_event
 from phase_gate.claims.agent_output import read_transcript
 from phase_gate.errors import UsageError
-from phase_gate.evidence.process.tree import MARK
 from phase_gate.project import STORE_VARIABLE, Project
 from phase_gate.stores.choosing import WITHHELD as WITHHELD_STORE
 from phase_gate.stores.choosing import find_address
-from phase_gate.values import Value, field, replace
+from phase_gate.values import Value, field
 from phase_gate.workflow.model import AUDIT, Phase, Workflow, requires_of
 from phase_gate.workflow.settings import WITHHELD, DriveSettings
 
@@ -113,17 +110,6 @@ def choose_environment(project: Project, names: Sequence[str] | None = None) -> 
 
 def _is_in(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, each) for each in patterns)
-
-
-def mark_of(project: Project, work: str) -> str:
-    """Return the mark of all processes of a drive, by which a later drive of the same work finds leftover processes."""
-    return hashlib.sha256(os.fsencode(os.path.realpath(project.state_folder) + "\0" + work)).hexdigest()[:32]
-
-
-def with_mark(project: Project, mark: str) -> Project:
-    """Return the project with an environment that marks every process started in it."""
-    marks = ":".join(filter(None, (project.environment.get(MARK), mark)))
-    return replace(project, environment={**project.environment, MARK: marks})
 
 
 # --- the roles in a cycle, a pipeline, or a list of verify tasks

@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
 from phase_gate.agents.endings import Ending, classify
-from phase_gate.drive.clients import Client, choose_environment, mark_of, with_mark
+from phase_gate.drive.clients import Client, choose_environment
 from phase_gate.drive.drive_state import Decision, Outcome
 from phase_gate.drive.view import Happening, Tail, Working, render_status
 from phase_gate.errors import RollbackError
 from phase_gate.evidence.process.output import blot, find_secrets
 from phase_gate.evidence.process.run import Ended, How, run_process
-from phase_gate.evidence.process.tree import PatientInterrupts, end_marked, hide_environment
+from phase_gate.evidence.process.tree import MARK, PatientInterrupts, end_marked, hide_environment
+from phase_gate.hashing import sha256
 from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.storage import store
 from phase_gate.storage.files import REAL, make_folder, remove_file, write_atomically
@@ -67,8 +68,10 @@ class Session:
 
         :param work: the name of a task or of a list. Only one drive of that name can run in this state folder.
         """
-        self.mark = mark_of(project, work)
-        self.project = with_mark(project, self.mark)
+        # In the environment of all processes: by this mark, a later drive of the same work finds those left running.
+        self.mark = sha256(os.fsencode(os.path.realpath(project.state_folder) + "\0" + work)).hexdigest()[:32]
+        marks = ":".join(filter(None, (project.environment.get(MARK), self.mark)))
+        self.project = replace(project, environment={**project.environment, MARK: marks})
         self.settings, self.watchers, self.goal = settings, watchers, goal
         self.interrupts = PatientInterrupts()
         self.tail = Tail()
