@@ -142,6 +142,12 @@ def test_calls_that_are_refused(team: Team, settings: dict[str, Any], options: t
     assert problem in ran.err
 
 
+def test_a_list_that_has_not_begun(team: Team) -> None:
+    ran = team.plan().drive()
+    assert ran.code == 2
+    assert "to drive a list of tasks, first: phase-gate verify start --task-file FILE" in ran.err
+
+
 def test_what_is_driven_is_told_by_what_there_is(team: Team) -> None:
     team.plan((1,))
     assert team.drive("--", *team.words("executor")).has("drive begins: 1 task")

@@ -56,8 +56,11 @@ def find_client(words: Sequence[str], environment: Mapping[str, str], role: str 
     :param words: the name of a known client, a command line in one string, or its words.
     """
     if not words:
-        way = "phase-gate drive -- claude -p, or " if role == "agent" else ""
-        raise UsageError(f"no {role} is named", remedy=f"{way}write drive: {{{role}: claude}} in the settings")
+        remedy = f"write drive: {{{role}: claude}} in the settings"
+        if role == "agent":
+            tasks = "to drive a list of tasks, first: phase-gate verify start --task-file FILE"
+            remedy = f"phase-gate drive -- claude -p, or {remedy}; {tasks}"
+        raise UsageError(f"no {role} is named", remedy=remedy)
     if len(words) == 1 and words[0] in AGENT_NAMES:
         words = load_agent(words[0]).headless
         if not words:
