@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from phase_gate.evidence import git
 from phase_gate.evidence.commands import CommandProvider
-from phase_gate.evidence.context import EvidenceContext, Provider
+from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.gathering import gather_evidence
 from phase_gate.gate.measured import Measured
 from phase_gate.workflow.settings import Configuration, EvidenceCommand, EvidenceSettings
@@ -86,18 +87,20 @@ def test_it_runs_only_where_the_rules_speak_of_it(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_provider_that_raises_is_named_and_takes_nothing_with_it(tmp_path: Path) -> None:
-    class Broken(Provider):
-        def measure(self, context: EvidenceContext) -> Measured:
-            raise ValueError("what now")
+def test_a_provider_that_raises_is_named_and_takes_nothing_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(context: EvidenceContext) -> Measured:
+        raise ValueError("what now")
 
+    monkeypatch.setattr(git.PROVIDER, "measure", fail)
     context = EvidenceContext(
         root=tmp_path,
         folder=tmp_path,
         state_folder=tmp_path,
         configuration=configured(python("pass", name="asked")),
-        wanted=frozenset({"asked_ok"}),
+        wanted=frozenset({"asked_ok", "tree_clean"}),
     )
-    measured = gather_evidence(context, {"broken": Broken(), "commands": CommandProvider()})
+    measured = gather_evidence(context)
     assert measured.metrics == {"asked_ok": True}
-    assert measured.warnings == ("evidence of 'broken' is unknown: ValueError: what now",)
+    assert measured.warnings == ("evidence of 'git' is unknown: ValueError: what now",)

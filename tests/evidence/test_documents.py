@@ -210,7 +210,7 @@ def test_without_a_parser_of_markdown_it_is_unknown(plain: Documents, monkeypatc
 
 LOADED = (
     "import sys\n"
-    "ours = ('evidence.documents.measuring', 'evidence.documents.rules', 'evidence.documents.diagrams')\n"
+    "ours = ('evidence.documents.document_metrics', 'evidence.documents.completeness', 'evidence.documents.diagrams')\n"
     "heavy = ('markdown_it', 'merman', *(f'phase_gate.{name}' for name in ours))\n"
     "print(*(name for name in heavy if name in sys.modules))"
 )

@@ -206,33 +206,26 @@ _OF_FEATURES = {
 }
 
 
-class _Absent(Provider):
-    """Replaces a provider of a feature that the task does not have."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def measure(self, context: EvidenceContext) -> Measured:
-        return Measured(warnings=(f"what a {self._name} asks for is unknown: this cycle began as none",))
-
-
-def _provider(name: str, context: EvidenceContext) -> Provider:
+def _provider(name: str, context: EvidenceContext) -> Provider | None:
+    """Return a provider; None for one of a feature that the task does not have."""
     place = f"phase_gate.evidence.{name}:PROVIDER" if name in _OWN else _OF_FEATURES.get(name)
-    if place is not None:
-        module, _, variable = place.partition(":")
-        provider: Provider = getattr(import_module(module), variable)
-        return provider
-    return context.more.get(name) or _Absent(name)
+    if place is None:
+        return context.more.get(name)
+    module, _, variable = place.partition(":")
+    provider: Provider = getattr(import_module(module), variable)
+    return provider
 
 
-def gather_evidence(context: EvidenceContext, providers: Mapping[str, Provider] | None = None) -> Measured:
+def gather_evidence(context: EvidenceContext) -> Measured:
     """Return the joint measurement of all providers."""
     found = Measured()
-    wanted = measuring_providers(context.wanted, context.configuration) if providers is None else providers
-    for name in wanted:
+    for name in measuring_providers(context.wanted, context.configuration):
         try:
-            provider = _provider(name, context) if providers is None else providers[name]
-            measured = provider.measure(context)
+            provider = _provider(name, context)
+            if provider is None:
+                measured = Measured(warnings=(f"what a {name} asks for is unknown: this cycle began as none",))
+            else:
+                measured = provider.measure(context)
         except Exception as error:
             measured = Measured(warnings=(_complain(name, error),))
         found = join(found, measured)
@@ -263,7 +256,8 @@ def _remember(
             found[name] = known[name]
             continue
         try:
-            memory = _provider(name, context).remember(context)
+            provider = _provider(name, context)
+            memory = None if provider is None else provider.remember(context)
         except Exception as error:
             complaints.append(_complain(name, error))
             continue

@@ -13,6 +13,7 @@ from typing import Any
 
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
+from phase_gate.storage.tree.contents import Contents
 from phase_gate.storage.tree.git_command import NoGitError, head_of, read_status, run_git
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import MetricValue
@@ -94,9 +95,9 @@ def _names(context: EvidenceContext) -> str:
 
 
 def _look(context: EvidenceContext) -> dict[str, Any]:
-    """Return a snapshot: the commit, and the uncommitted files with content hashes, without the state folder."""
+    """Return a snapshot: the commit, and the uncommitted files with content ids, without the state folder."""
     status = read_status(str(context.root))
-    dirty = {path: _hash(context.root, path) for path in status.rows if not _is_ours(context, path)}
+    dirty = {path: _identify(context.root, path) for path in status.rows if not _is_ours(context, path)}
     return {"head": status.head, "dirty": dirty}
 
 
@@ -104,18 +105,12 @@ def _is_ours(context: EvidenceContext, path: str) -> bool:
     return ".phase-gate" in path.split("/") or (context.root / path).is_relative_to(context.state_folder)
 
 
-def _hash(root: Path, path: str) -> str:
-    """Return a hash of the content. Empty if the file does not exist."""
+def _identify(root: Path, path: str) -> str:
+    """Return an id of the content. Empty if the file does not exist."""
     file = root / path
     if file.is_dir() and not file.is_symlink():  # a submodule, or a clone that was not added
         return "repository " + hashlib.sha256(_describe_repository(str(file))).hexdigest()
-    try:
-        if file.is_symlink():
-            return "link " + hashlib.sha256(os.fsencode(os.readlink(file))).hexdigest()
-        with file.open("rb") as opened:
-            return hashlib.file_digest(opened, "sha256").hexdigest()
-    except OSError:
-        return ""
+    return Contents(str(root)).find(path) or ""
 
 
 def _describe_repository(folder: str) -> bytes:
@@ -138,7 +133,9 @@ def _changed(context: EvidenceContext, before: Any, now: dict[str, Any]) -> set[
         differs = {path for path in os.fsdecode(listed).split("\0") if path and not _is_ours(context, path)}
     was, dirty = before["dirty"], now["dirty"]
     changed = (differs | set(dirty)) - set(was)
-    return changed | {path for path, content in was.items() if dirty.get(path, _hash(context.root, path)) != content}
+    return changed | {
+        path for path, content in was.items() if dirty.get(path, _identify(context.root, path)) != content
+    }
 
 
 def _count_commits(context: EvidenceContext, before: Any, now: dict[str, Any]) -> int:
