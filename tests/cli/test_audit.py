@@ -1,6 +1,6 @@
 """`phase-gate audit`: every line is verified; a damaged ledger is repaired, with a copy kept.
 
-Who may accept a rollback is in tests/storage/test_memory.py, with a real terminal.
+Who may accept a rollback is in tests/storage/test_rollback_guard.py, with a real terminal.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Self
 
 import pytest
 
-from phase_gate.evidence import quality, sources
+from phase_gate.evidence import quality
 from phase_gate.gate.measured import Measured
 from phase_gate.workflow.settings import QualitySettings
 from tests.evidence.folders import Folder
@@ -39,7 +39,7 @@ WANTED = frozenset({"no_more_improvements_identified"})
 
 class Code(Folder):
     def begin_cycle(self) -> Self:
-        self.remember("sources", sources.PROVIDER)
+        self.remember("sources", quality.SOURCES)
         return self
 
     def begin_phase(self) -> Self:

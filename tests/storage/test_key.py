@@ -12,7 +12,6 @@ from phase_gate.errors import (
     KeyMismatchError,
     PhaseGateError,
 )
-from phase_gate.storage.repair import repair
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import (
     begin,
@@ -29,16 +28,6 @@ KEY = b"kept elsewhere"
 def made_with(folder: Path, key: bytes | None) -> Path:
     """Return a folder with a task in it, made with that key or without one."""
     return declare(begin(open_store(folder, key=key)), "one").folder
-
-
-@pytest.fixture
-def keyed(tmp_path: Path) -> Path:
-    return made_with(tmp_path / "keyed", KEY)
-
-
-@pytest.fixture
-def keyless(tmp_path: Path) -> Path:
-    return made_with(tmp_path / "keyless", None)
 
 
 def assert_refused(store: TaskStore, problem: str, error: type[PhaseGateError]) -> None:
@@ -87,11 +76,3 @@ def test_a_first_write_that_was_cut_short_is_no_ledger_without_a_key(tmp_path: P
     (folder / "state.json").unlink()
     (folder / "ledger.jsonl").write_bytes((folder / "ledger.jsonl").read_bytes()[:50])
     assert facts(declare(begin(open_store(folder, key=KEY)), "mine")) == ["mine"]
-
-
-def test_a_ledger_without_the_key_that_is_set_is_not_repaired(keyless: Path) -> None:
-    before = contents(keyless)
-    with pytest.raises(KeylessError, match="made without a key") as caught:
-        repair(open_store(keyless, key=KEY))
-    assert "start again" in caught.value.remedy
-    assert contents(keyless) == before

@@ -144,22 +144,19 @@ def test_without_the_key_nobody_makes_a_hash_that_fits() -> None:
 
 
 @pytest.mark.parametrize("key", [None, b"kept elsewhere"])
-def test_the_hash_counts_wherever_it_stands_and_nowhere_else(key: bytes | None) -> None:
-    """A line may be laid out anew; a hash that has moved into the data leaves none in its place."""
+def test_the_hash_counts_once_and_in_its_place(key: bytes | None) -> None:
+    """A hash that has moved into the data leaves none in its place, and a line is as it was written."""
     event = Event(kind="note", data={"hash": "0" * 64, "more": {"a": 1}}, at="now")
     raw, line = encode_transaction([event], seq=1, prev=GENESIS, state_digest="s", key=key)
     raw = raw.removesuffix(b"\n")
+    assert parse_line(raw, key=key).event == event
     member = f'"hash":"{line.hash}",'.encode()
-    assert raw.count(member) == 1
     bare = raw.replace(member, b"")
-    moved = b"{" + member + bare[1:]
-    assert parse_line(moved, key=key).event == event
-    assert parse_line(json.dumps(json.loads(raw), indent=1).encode(), key=key).event == event
     for wrong in (
         bare.replace(b'"more":{', b'"more":{' + member),
-        moved.replace(member, member * 2).replace(b'"a":1', b'"a":2'),
-        moved.replace(b'"a":1', b'"a":1,"b":2'),
-        moved.replace(b'"note"', b'"gone"'),
+        raw.replace(member, member * 2),
+        raw.replace(b'"a":1', b'"a":1,"b":2'),
+        json.dumps(json.loads(raw)).encode(),
     ):
         with pytest.raises(ValueError):
             parse_line(wrong, key=key)

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from phase_gate.errors import (
-    KeyMismatchError,
     NotAllowedError,
     OtherSchemaError,
     PhaseGateError,
@@ -101,20 +100,6 @@ def test_what_is_not_damaged_is_not_repaired(store: TaskStore, error: type[Phase
     with pytest.raises(error):
         repair(store)
     assert contents(store.folder) == before
-
-
-@pytest.mark.parametrize("key", [None, b"another"], ids=["without-its-key", "with-another-key"])
-@pytest.mark.parametrize("state", ["gone", "damaged"])
-def test_a_keyed_ledger_is_repaired_by_its_owner_only(tmp_path: Path, key: bytes | None, state: str) -> None:
-    keyed = begin(open_store(tmp_path / "state", key=b"kept elsewhere"))
-    if state == "gone":
-        keyed.state_file.unlink()
-    else:
-        keyed.state_file.write_bytes(b"damage")
-    before = contents(keyed.folder)
-    with pytest.raises(KeyMismatchError):
-        repair(open_store(keyed.folder, key=key))
-    assert contents(keyed.folder) == before
 
 
 def test_a_damaged_object_is_put_aside_so_that_it_can_be_stored_again(store: TaskStore) -> None:

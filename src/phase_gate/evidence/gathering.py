@@ -198,9 +198,10 @@ def _with_claims(wanted: frozenset[str], configuration: Configuration) -> frozen
 
 
 #: Providers that are modules of this package. They are imported when needed, because some import large libraries.
-_OWN = ("sources", "quality", "git", "documents", "commands", "new_code")
+_OWN = ("quality", "git", "documents", "commands", "new_code")
 #: Providers of features that every task may have.
 _OF_FEATURES = {
+    "sources": "phase_gate.evidence.quality:SOURCES",
     "proof": "phase_gate.proof.provider:PROVIDER",
     "beginning": "phase_gate.proof.provider:BEGINNING",
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 from phase_gate.codec import to_json
 from phase_gate.evidence.context import EvidenceContext, Provider, RunCoverage, UnmeasuredError
-from phase_gate.evidence.sources import read_files, take_sources
+from phase_gate.evidence.quality import read_files, take_sources
 from phase_gate.gate.measured import Finding, Measured
 from phase_gate.source.functions import Statement, find_new
 from phase_gate.storage.snapshots import FileSnapshot, SnapshotError, read_snapshot, take_snapshot

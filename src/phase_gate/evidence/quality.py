@@ -8,6 +8,7 @@ number of findings: 0 is best, and a higher value is better. May read files and 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 import subprocess
@@ -17,8 +18,9 @@ from typing import Any
 
 from phase_gate.codec import from_json, to_json
 from phase_gate.evidence.context import EvidenceContext, Provider
-from phase_gate.evidence.sources import has_ruff, read_files, take_sources
 from phase_gate.gate.measured import QUALITY_METRICS, Finding, Measured, Table
+from phase_gate.source.pytest_settings import is_in_test_folder, is_named_like_test
+from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.values import Value
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
@@ -56,7 +58,17 @@ class QualityProvider(Provider):
         return to_json(_Before(contents=look.contents, counts=counts, unread=frozenset(look.unread), rules=look.rules))
 
 
-PROVIDER = QualityProvider()
+class SourcesProvider(Provider):
+    """Measures nothing. It remembers the sources at the start of a cycle."""
+
+    def measure(self, context: EvidenceContext) -> Measured:
+        return Measured()
+
+    def remember(self, context: EvidenceContext) -> Any:
+        return None if _find_obstacle(context) else take_sources(context)
+
+
+PROVIDER, SOURCES = QualityProvider(), SourcesProvider()
 
 
 class _Look(Value):
@@ -83,7 +95,38 @@ def _find_obstacle(context: EvidenceContext) -> str:
     """Return why nothing can be measured. Empty if it can."""
     if not context.configuration.evidence.quality.enabled:
         return "evidence.quality.enabled is false"
-    return "" if has_ruff() else "ruff is not installed; pip install 'pytest-phase-gate[quality]'"
+    # Not imported, which would take longer.
+    has_ruff = importlib.util.find_spec("ruff") is not None
+    return "" if has_ruff else "ruff is not installed; pip install 'pytest-phase-gate[quality]'"
+
+
+# --- the project's own code
+
+
+def take_sources(context: EvidenceContext) -> dict[str, str]:
+    """Return path -> content id of the Python files that are neither tests nor documents, by the configuration."""
+    settings, tests = context.configuration.evidence.quality, context.known_tests()
+    included, excluded = compile_globs(settings.include), compile_globs(settings.exclude)
+    is_document = compile_globs(context.configuration.docs)
+
+    def is_source(path: str) -> bool:
+        if not path.endswith(".py") or path in tests or is_named_like_test(path) or is_in_test_folder(path):
+            return False
+        return (not settings.include or included(path)) and not excluded(path) and not is_document(path)
+
+    files = context.files()
+    return {path: files[path] for path in context.list_files(is_source) if path in files}
+
+
+def read_files(context: EvidenceContext, paths: list[str]) -> dict[str, bytes]:
+    """Return path -> content, without files that can't be read, for example because they were deleted."""
+    found: dict[str, bytes] = {}
+    for path in paths:
+        try:
+            found[path] = (context.root / path).read_bytes()
+        except OSError:
+            continue
+    return found
 
 
 # --- comparing
