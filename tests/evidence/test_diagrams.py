@@ -143,20 +143,6 @@ def mermaid(text: str, line: int = 1) -> Checked:
     return checked
 
 
-@pytest.mark.parametrize(
-    ("good", "broken"),
-    [
-        pytest.param("flowchart TD\n A-->B", "flowchart TD\n A-->[", id="flowchart"),
-        pytest.param("sequenceDiagram\n A->>B: x", "sequenceDiagram\n A->>", id="sequence"),
-        pytest.param('pie\n "a": 1', 'pie\n "a": b', id="pie"),
-        pytest.param('C4Context\n Person(a, "A")', 'C4Context\n Person(a, "A"', id="c4"),
-    ],
-)
-def test_valid_and_broken(good: str, broken: str) -> None:
-    assert (mermaid(good).flaw, mermaid(good).unknown) == ("", "")
-    assert (bool(mermaid(broken).flaw), mermaid(broken).unknown) == (True, "")
-
-
 # --- where it is broken
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.evidence.documents.diagrams import NO_PLANTUML, Checked, Diagram, check_plantuml
+from phase_gate.evidence.documents.diagrams import Checked, Diagram, check_plantuml
 
 pytestmark = pytest.mark.processes
 
@@ -97,9 +97,3 @@ def test_what_an_answer_means(
 def test_one_that_takes_too_long_is_unknown(tmp_path: Path, environment: dict[str, str]) -> None:
     found = check(tmp_path, environment, diagram("@startuml\nsleep\n@enduml"), timeout=1)
     assert set(found.values()) == {"PlantUML: it did not answer in time"}
-
-
-def test_where_it_is_not_installed_nothing_is_known(tmp_path: Path) -> None:
-    found = check(tmp_path, {"PATH": str(tmp_path)}, diagram(GOOD), diagram("@startuml\nA -> B\n"))
-    # What has no end needs no PlantUML to be broken.
-    assert found == {GOOD: NO_PLANTUML, "@startuml\nA -> B\n": (5, "@start... without its @end...")}

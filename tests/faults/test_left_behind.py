@@ -87,6 +87,9 @@ LEFT = {
     "output closed": "import os; os.close(1)",
     "children ignored": "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
     "the run's lock closed": CLOSE_LOCK,
+    "every descriptor closed": "import os; os.closerange(3, 1024)",
+    "a child that lives on": "import subprocess; subprocess.Popen(['sleep', '5'])",
+    "a forked child that lives on": "import os, time; os.fork() or (time.sleep(5), os._exit(0))",
     "a patch that was stopped": "from unittest import mock\nwith mock.patch('os.replace'): pass",
 }
 
@@ -153,6 +156,13 @@ def test_what_a_test_leaves_replaced_loses_nothing(project: LeavingProject, name
 def test_what_a_test_leaves_behind_does_not_reach_us(project: LeavingProject, name: str) -> None:
     project.check(LEFT[name], *(("-s",) if "output" in name else ()))
     assert project.ended_runs >= 2, "recorded all the same"
+
+
+def test_a_state_folder_that_a_test_removes_is_missed(project: LeavingProject) -> None:
+    words = (*BARE, "-p", "phase_gate.plugin", "--phase=green")
+    ended = project.run_leaving("import shutil; shutil.rmtree('.phase-gate')", *words)
+    assert (ended.code, "2 passed" in ended.out) == (11, True)
+    assert "nothing recorded, the gate is closed: the state folder .phase-gate was removed" in ended.flat
 
 
 def test_what_a_test_leaves_in_a_worker_does_not_reach_us(project: LeavingProject) -> None:

@@ -15,7 +15,7 @@ from tests.stores.database import Database, is_installed, shared_database
 #: Here, and not in an inner session: compiled parts do not survive a second import.
 HAS_DATABASE = is_installed()
 
-collect_ignore = [] if HAS_DATABASE else ["test_postgresql.py"]
+collect_ignore = [] if HAS_DATABASE else ["test_postgresql_store.py"]
 
 _NUMBERS = itertools.count()
 
