@@ -13,7 +13,7 @@ from phase_gate.gate.inventory import bare_id
 from phase_gate.gate.measured import Finding, Measured, Waiver, cap_findings, covered_by
 from phase_gate.gate.outcomes import SKIPPED, Judgement, Outcomes
 from phase_gate.gate.record import Criteria, Criterion, Document
-from phase_gate.values import Value, as_dict, replace
+from phase_gate.values import as_dict, replace
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue
 
@@ -27,13 +27,9 @@ CriterionStatus = Literal["met before", "failing", "passing", "open", "waived"]
 _SILENT, _HOLDS = SKIPPED, frozenset({"passed", "flaky", "xpassed"})
 
 
-class CriterionRow(Value):
+class CriterionRow(Criterion):
     """One line of the traceability table."""
 
-    id: str
-    text: str
-    file: str
-    line: int | None
     standing: CriterionStatus
     #: Why it does not meet the requirement of the phase; empty if it does.
     why: str
@@ -79,17 +75,7 @@ def trace_criteria(
             standing, why = _in_first_phase(each, tests, judged, session, copies)
         else:
             standing, why = _in_later_phase(tests, judged)
-        rows.append(
-            CriterionRow(
-                id=each.id,
-                text=each.text,
-                file=each.file,
-                line=each.line,
-                standing=standing,
-                why=why,
-                tests={test_id: str(bucket) for test_id, bucket in tests.items()},
-            )
-        )
+        rows.append(CriterionRow(**as_dict(each), standing=standing, why=why, tests=tests))
     findings = _open(rows)
     open_now = len(findings)
     if findings and covered_by(waivers, GUARD, cap_findings(findings), at=at):

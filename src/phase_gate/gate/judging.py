@@ -36,7 +36,7 @@ from phase_gate.gate.verdict import (
     phase_command,
     with_advice,
 )
-from phase_gate.values import replace
+from phase_gate.values import as_dict, replace
 from phase_gate.visible import name_first
 from phase_gate.workflow.metrics import Metrics, MetricValue, show_value
 from phase_gate.workflow.model import Guard, Phase, Workflow
@@ -69,17 +69,8 @@ def judgement_events(
     events = [judged_event(evaluation, at=at)]
     reading = evaluation.gate_2
     if reading.answer not in ("absent", "held", "malformed"):
-        spent = {
-            "answer": reading.answer,
-            "reason": reading.reason,
-            "by": reading.by,
-            "problem": reading.problem,
-            "phase": evaluation.phase,
-            "iteration": evaluation.iteration,
-            "premature": evaluation.is_premature,
-            "file": reading.file,
-        }
-        events.append(Event(kind="signal-spent", data=spent, at=at))
+        where = {"phase": evaluation.phase, "iteration": evaluation.iteration, "premature": evaluation.is_premature}
+        events.append(Event(kind="signal-spent", data={**as_dict(reading), **where}, at=at))
     said: dict[str, Any] = {}
     for part, value in parts_of(case.state):
         more, also = part.verdict_events(value, evaluation, case.state, case.workflow, phase, at=at, look=look)
@@ -92,8 +83,8 @@ def judgement_events(
             "next": phase.next,
             "forced": False,
             **said,
+            "freezes": phase.scope == "targets",
         }
-        data["freezes"] = phase.scope == "targets"
         remembered = remember_next()
         if remembered:
             data["remembered"] = dict(remembered)

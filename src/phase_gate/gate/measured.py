@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from phase_gate.codec import from_json, spell_out
 from phase_gate.hashing import sha256
 from phase_gate.values import Literal, Value, field
+from phase_gate.visible import count
 from phase_gate.workflow.metrics import NEW_CODE_METRICS, PIPELINE_METRICS, PROOF_METRICS
 
 TYPE_CHECKING = False
@@ -312,6 +313,5 @@ def describe_override(document: Mapping[str, Any]) -> str:
         what = _DECIDED[document["kind"]]
         return f"{document['by']} {what} {document['phase']} at {document['at']}: {document['reason']}"
     until = f"until {document['expires']}" if document["expires"] else "until the cycle ends"
-    findings = len(document["findings"])
-    covered = f"{findings} finding" + ("" if findings == 1 else "s")
+    covered = count(len(document["findings"]), "finding")
     return f"{document['guard']} ({covered}) by {document['by']}, {until}: {document['reason']}"

@@ -204,8 +204,9 @@ def entry_events(
         data = {"phase": entry.phase.name, "how": entry.how, "remembered": dict(remembered.phase), "run": run}
         for name, part in parts_of_workflow(workflow):
             value = None if entry.begins_cycle else state.parts.get(name)
-            data |= part.entry_data(value, state, workflow, entry, remembered)
-            events += part.entry_events(value, state, workflow, entry)
+            before, more = part.enter(value, state, workflow, entry, remembered)
+            data |= more
+            events += before
         events.append(Event(kind="phase-entered", data=data))
     return events
 

@@ -5,6 +5,7 @@ Pure. Every id has exactly one bucket; its class depends on the outcomes before 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 
 from phase_gate.gate.freeze import Frozen
@@ -218,9 +219,7 @@ def judge_outcomes(
         )
     else:
         targets = frozenset(past.targets or ())
-    sets: dict[str, set[str]] = {
-        name: set() for name in ("passing", "failing", "known_failing", "exempt", "newly_skipped", "odd", "not_run")
-    }
+    sets: defaultdict[str, set[str]] = defaultdict(set)
     # Nearly all tests, or all: handled in bulk, because this dominates the cost for a big suite.
     others = [] if all_passed(outcomes) else [row for row in outcomes.items() if row[1] != "passed"]
     passing = frozenset(outcomes) if not others else frozenset(outcomes).difference(test_id for test_id, _ in others)
@@ -231,13 +230,10 @@ def judge_outcomes(
         targets -= sets["exempt"]  # skipped, or expected to fail: it proves nothing now, and is not required later
     red = {bare_id(test_id) for test_id in sets["failing"] & targets if "[" in test_id} if in_first_phase else set()
     waiting = _waiting(outcomes, sets["failing"], targets, failures or {}) if in_first_phase else frozenset()
+    not_passing = ("failing", "known_failing", "exempt", "newly_skipped", "odd")
     return Judgement(
+        **{name: frozenset(sets[name]) for name in not_passing},
         passing=passing,
-        failing=frozenset(sets["failing"]),
-        known_failing=frozenset(sets["known_failing"]),
-        exempt=frozenset(sets["exempt"]),
-        newly_skipped=frozenset(sets["newly_skipped"]),
-        odd=frozenset(sets["odd"]),
         flaky=frozenset(test_id for test_id, bucket in others if bucket == "flaky"),
         targets=targets,
         baseline_total=0 if past.baseline is None else len(past.baseline.ids),

@@ -156,9 +156,9 @@ def _rename(past: References, moves: Moves, record: RunRecord) -> References:
     known = None if past.known is None else move_tests(past.known, _within(past.known, moves))
     return replace(
         past,
-        baseline=None if past.baseline is None else _rename_past(past.baseline, moves),
-        first=None if past.first is None else _rename_past(past.first, moves),
-        latest=None if past.latest is None else _rename_past(past.latest, moves),
+        baseline=_rename_past(past.baseline, moves),
+        first=_rename_past(past.first, moves),
+        latest=_rename_past(past.latest, moves),
         known=known,
         known_ids=past.known_ids if known is None else frozenset(known.ids()),
         targets=None if past.targets is None else frozenset(renamed(each, moves) for each in past.targets),
@@ -168,9 +168,9 @@ def _rename(past: References, moves: Moves, record: RunRecord) -> References:
     )
 
 
-def _rename_past(past: Past, moves: Moves) -> Past:
-    moves = _within(past.inventory, moves)
-    if not moves:
+def _rename_past(past: Past | None, moves: Moves) -> Past | None:
+    moves = {} if past is None else _within(past.inventory, moves)
+    if past is None or not moves:
         return past
     inventory = move_tests(past.inventory, moves)
     outcomes = {renamed(each, moves): bucket for each, bucket in past.outcomes.items()}

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from phase_gate.codec import spell_out_each
+from phase_gate.codec import spell_out
 from phase_gate.gate.breaker import Breaker, fingerprint, observe_run
-from phase_gate.gate.events import apply, streak_after
+from phase_gate.gate.events import MEASURED, apply, streak_after
 from phase_gate.gate.freeze import freeze, frozen_to_json
 from phase_gate.gate.inventory import Inventory, bare_id, merge_inventories, split_id
 from phase_gate.gate.judging import conclude, evaluate
@@ -292,11 +292,9 @@ def _end_data(run: JudgedRun, metrics: Mapping[str, MetricValue]) -> dict[str, A
 
 def _counted_data(run: JudgedRun, seen: Measured) -> dict[str, Any]:
     session = run.record.session
+    measured = spell_out(seen)
     return {
-        "findings": spell_out_each(seen.findings),
-        "notes": list(seen.notes),
-        "told": dict(seen.told),
-        "tables": spell_out_each(seen.tables),
+        **{name: measured[name] for name in MEASURED},
         "recovered": sorted(run.outcomes.recovered),
         "surroundings": session.surroundings,
         "targets_s": round(sum(session.durations.get(each, 0.0) for each in run.outcomes.targets), 3),

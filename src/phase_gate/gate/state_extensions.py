@@ -111,15 +111,11 @@ class Part:
         """Return the part's data for the event that begins a cycle of its workflow."""
         return {}
 
-    def entry_events(self, value: Any, state: State, workflow: Workflow, entry: Entry) -> list[Event]:
-        """Return the events just before a phase of the part's workflow is entered."""
-        return []
-
-    def entry_data(
+    def enter(
         self, value: Any, state: State, workflow: Workflow, entry: Entry, remembered: Remembered
-    ) -> dict[str, Any]:
-        """Return the part's data for the event that enters a phase of its workflow."""
-        return {}
+    ) -> tuple[list[Event], dict[str, Any]]:
+        """Return the events before a phase of the part's workflow is entered, and data for the event that enters it."""
+        return [], {}
 
     def with_consequences(
         self, value: Any, evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase

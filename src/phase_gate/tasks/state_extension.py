@@ -363,22 +363,19 @@ class WorkPart(Part):
         files = files_in(remembered)
         return {WORK: {"constitution": dict(files.constitution), "rules": files.rules}}
 
-    def entry_events(self, value: Work | None, state: State, workflow: Workflow, entry: Entry) -> list[Event]:
-        """Return the decisions on the requests that lead here: following a request approves it."""
-        current = workflow.phase(state.phase or "")
-        if entry.how != "request" or current is None or not isinstance(value, Pipeline):
-            return []
-        reason = f"leads from {current.name} to {entry.phase.name}"
-        requests = following(value, workflow, current).requests
-        return [decided(request, "approved", by=current.name, reason=reason) for request in requests]
-
-    def entry_data(
+    def enter(
         self, value: Work | None, state: State, workflow: Workflow, entry: Entry, remembered: Remembered
-    ) -> dict[str, Any]:
+    ) -> tuple[list[Event], dict[str, Any]]:
         current = workflow.phase(state.phase or "")
         past = value or state.parts.get(WORK)
         known = past if isinstance(past, Pipeline) else Pipeline()
-        return entry_data(known, workflow, current, entry.phase, entry.how, files_in(remembered))
+        events = []
+        if entry.how == "request" and current is not None and isinstance(value, Pipeline):
+            # Following a request approves it.
+            reason = f"leads from {current.name} to {entry.phase.name}"
+            requests = following(value, workflow, current).requests
+            events = [decided(request, "approved", by=current.name, reason=reason) for request in requests]
+        return events, entry_data(known, workflow, current, entry.phase, entry.how, files_in(remembered))
 
     def with_consequences(
         self, value: Work, evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase
