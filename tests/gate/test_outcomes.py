@@ -57,7 +57,8 @@ def past(bucket: Bucket | None = None, *, body: str = "body", ids: tuple[str, ..
     :param on: platform, Python and packages of that run.
     """
     outcomes = {} if bucket is None or bucket == "passed" else {ME: bucket}
-    return replace(Past.of(inventory(*ids, body=body), outcomes), surroundings=on)
+    then = inventory(*ids, body=body)
+    return Past(then, outcomes, frozenset(then.ids()), on)
 
 
 WITHOUT_ME = past(ids=(OTHER,))

@@ -206,7 +206,8 @@ class History:
         def past(snapshot: Snapshot | None) -> Past | None:
             if snapshot is None:
                 return None
-            return Past.of(self._inventories[snapshot.inventory], self.objects[snapshot.outcomes])
+            inventory = self._inventories[snapshot.inventory]
+            return Past(inventory, self.objects[snapshot.outcomes], frozenset(inventory.ids()))
 
         frozen = None
         if state.freeze.current is not None:

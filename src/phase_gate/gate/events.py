@@ -13,6 +13,7 @@ from phase_gate.gate.breaker import Breaker, observe_crash
 from phase_gate.gate.measured import Measured, Waiver
 from phase_gate.gate.outcomes import Green, Kind
 from phase_gate.gate.state import (
+    NEW_STATE,
     Claims,
     Event,
     Freeze,
@@ -33,7 +34,7 @@ from phase_gate.workflow.names import DONE, STUCK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     T = TypeVar("T", bound=Value)
 
@@ -57,6 +58,11 @@ def apply(state: State, event: Event) -> State:
     return state
 
 
+def _reset(*names: str) -> dict[str, Any]:
+    """Return these fields of a state as they are in a new one."""
+    return {name: getattr(NEW_STATE, name) for name in names}
+
+
 def _cycle_began(state: State, event: Event) -> State:
     baseline = event.data.get("baseline")
     baseline = None if baseline is None else _pick(Snapshot, baseline)
@@ -65,19 +71,11 @@ def _cycle_began(state: State, event: Event) -> State:
         cycle=state.cycle + 1,
         workflow=event.data["workflow"],
         vanished=event.data.get("vanished", False),
-        visited=(),
-        stuck="",
+        **_reset("visited", "stuck", "first_snapshot", "targets", "recovered", "criteria", "criteria_file"),
+        **_reset("waivers", "overrides", "signals_premature"),
         baseline=baseline,
-        first_snapshot=None,
-        targets=None,
-        recovered=(),
-        criteria=None,
-        criteria_file="",
         freeze=Freeze(before=state.freeze.current),
-        waivers=(),
-        overrides=(),
         allow_non_interactive=event.data.get("allow_non_interactive", False),
-        signals_premature=0,
         memory=replace(state.memory, cycle=event.data.get("remembered", {})),
         rules=event.data.get("rules", state.rules),
     )
@@ -90,19 +88,10 @@ def _phase_entered(state: State, event: Event) -> State:
         state,
         phase=phase,
         visited=state.visited if phase in state.visited else (*state.visited, phase),
-        stuck="",
-        iteration=0,
-        exited=False,
-        forced=False,
-        streak=0,
-        streak_tree=None,
-        measurement=None,
+        **_reset("stuck", "iteration", "exited", "forced", "streak", "streak_tree"),
+        **_reset("measurement", "facts", "breaker", "claims", "proof"),
         evaluation_is_stale=state.evaluation is not None,
-        facts=(),
         memory=Memory(cycle=state.memory.cycle, phase=event.data.get("remembered", {})),
-        breaker=Breaker(),
-        claims=Claims(),
-        proof=None,
         freeze=_freeze_on_entry(state.freeze, event),
     )
 
@@ -202,14 +191,7 @@ def _doubted(state: State, event: Event) -> State:
     # Part of the history is lost or was restored, so its proofs are no longer valid.
     return replace(
         state,
-        open_runs=(),
-        exited=False,
-        forced=False,
-        streak=0,
-        streak_tree=None,
-        last_tree=None,
-        green_tree=None,
-        measurement=None,
+        **_reset("open_runs", "exited", "forced", "streak", "streak_tree", "last_tree", "green_tree", "measurement"),
         evaluation_is_stale=state.evaluation is not None,
     )
 
@@ -266,9 +248,7 @@ def _run_lost(state: State, event: Event) -> State:
     return replace(
         state,
         breaker=observe_crash(state.breaker),
-        streak=0,
-        streak_tree=None,
-        last_tree=None,
+        **_reset("streak", "streak_tree", "last_tree"),
         evaluation_is_stale=state.evaluation is not None,
     )
 

@@ -137,10 +137,6 @@ class Past(Value, kw_only=False):
     #: Platform, Python and packages at that time; empty if they were not recorded.
     surroundings: str = ""
 
-    @classmethod
-    def of(cls, inventory: Inventory, outcomes: Outcomes) -> Past:
-        return cls(inventory, outcomes, frozenset(inventory.ids()))
-
 
 class References(Value):
     """Earlier results that this run's outcomes are compared with."""
