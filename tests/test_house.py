@@ -41,6 +41,22 @@ def test_no_package_grows_past_its_budget() -> None:
     assert not grown, "\n".join(["what mechanism could go instead?", *grown])
 
 
+def test_processes_of_ours_load_nothing_of_the_project() -> None:
+    # With `-m`, and with `-P` where PYTHONPATH names it, Python imports from the folder that it starts in: only pytest,
+    # which runs the project's code anyway, starts there like that.
+    for name, path in modules().items():
+        source = path.read_text(encoding="utf-8")
+        code = ast.parse(source if "executable" in source else "")
+        commands = [[*map(ast.unparse, each.elts)] for each in ast.walk(code) if isinstance(each, ast.List | ast.Tuple)]
+        for _, *words in (each for each in commands if each[:1] == ["sys.executable"]):
+            options = [word for word in words if word != "*flags"][:2]
+            assert options in (["'-I'", "'-S'"], ["'-m'", "'pytest'"], ["script"]), f"{name} starts Python with {words}"
+        named = sum(ast.unparse(each) == "sys.executable" for each in ast.walk(code))
+        inside_commands = sum(each.count("sys.executable") for each in commands)
+        # The demo's command starts in the demo's own folder.
+        assert named == inside_commands + (name == "cli.demo"), f"{name} starts Python in a way that is not seen here"
+
+
 def test_imports_upwards_and_rings_are_found(tmp_path: Path) -> None:
     for name, imported in (
         ("gate/state", "cli.show"),
