@@ -5,6 +5,16 @@ Importing this package costs next to nothing: every pytest start pays for it.
 
 from __future__ import annotations
 
-from phase_gate._version import __version__
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from phase_gate._version import __version__
 
 __all__ = ["__version__"]
+
+
+def __getattr__(name: str) -> str:
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from phase_gate._version import __version__
+
+    return __version__

@@ -9,7 +9,7 @@ import pytest
 
 from phase_gate.gate.inventory import Inventory, TestFile, bare_id
 from phase_gate.gate.renames import find_moves, move_tests, renamed
-from phase_gate.runs.session_inventory import take_inventory
+from phase_gate.runs.meaning import take_inventory
 from phase_gate.source.tests import find_tests
 from tests.tables import named
 

@@ -10,8 +10,8 @@ import pytest
 
 from phase_gate.gate.observations import Parts
 from phase_gate.recording import items
+from phase_gate.recording.document import local_plugins
 from phase_gate.recording.ownership import Ownership
-from phase_gate.recording.run_settings import local_plugins
 from tests.support import Project
 
 TESTING = """\

@@ -16,8 +16,7 @@ from types import CodeType
 import pytest
 
 from phase_gate.gate.observations import Parts
-from phase_gate.recording.ownership import Ownership
-from phase_gate.recording.run_settings import announced_packages
+from phase_gate.recording.ownership import Ownership, announced_packages
 from phase_gate.source.module_code import SETUPS
 
 

@@ -12,9 +12,13 @@ import sys
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from phase_gate.bound import os
 from phase_gate.storage.root import PACKAGE_FOLDERS, is_in_environment
+
+if TYPE_CHECKING:
+    import pytest
 
 #: Common folders for sources below the root.
 _SOURCE_FOLDERS = ("", "src", "lib")
@@ -75,6 +79,15 @@ def _installed_modules() -> frozenset[str]:
     from importlib.metadata import packages_distributions
 
     return frozenset(packages_distributions())
+
+
+def announced_packages(config: pytest.Config) -> set[str]:
+    """Return the packages of plugins with an entry point in an installed distribution."""
+    return {package_of(plugin) for plugin, _ in config.pluginmanager.list_plugin_distinfo()} - {""}
+
+
+def package_of(plugin: object) -> str:
+    return str(getattr(plugin, "__name__", "")).partition(".")[0]
 
 
 # --- the files that code comes from

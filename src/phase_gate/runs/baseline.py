@@ -15,7 +15,7 @@ from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
 from phase_gate.report.panel import Line
 from phase_gate.runs.hello import take_surroundings
-from phase_gate.runs.session_inventory import take_inventory
+from phase_gate.runs.meaning import take_inventory
 from phase_gate.runs.sessions import RecordedSession, Screen
 from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task

@@ -17,8 +17,7 @@ from phase_gate.gate.order import may_end_here
 from phase_gate.gate.record import Criteria, Document
 from phase_gate.gate.state import State
 from phase_gate.project import Project
-from phase_gate.runs.meaning import AtStart, read_frozen, take_meaning
-from phase_gate.runs.session_inventory import take_inventory
+from phase_gate.runs.meaning import AtStart, read_frozen, take_inventory, take_meaning
 from phase_gate.storage.files import exists
 from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import now
