@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from phase_gate import exit_codes
-from phase_gate._version import __version__
 from phase_gate.cli._parser import find_topic, load_command, parse, refuse_placeholders, with_command
 from phase_gate.cli._streams import close_streams, open_streams, print_plain, print_rows, render_json, screen_width
 from phase_gate.errors import PhaseGateError, UsageError, as_fault, require_cpython
@@ -167,6 +166,8 @@ def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], in
     """Return the result of a command line typed in that folder. Raises the command's errors."""
     given = with_command(given)
     if given[0] == "--version":
+        from phase_gate._version import __version__
+
         return Done(text=f"pytest-phase-gate {__version__}", document={"version": __version__})
     topic = find_topic(given)
     if topic is not None:
