@@ -46,7 +46,7 @@ def began(attempt: int = 1, *, when: str = AT) -> Event:
 
 def reported(status: str = "success", *, when: str = AT, met: bool = True, **more: Any) -> Event:
     result = {"status": status, "task_name": SPEC.name, "files_modified": [], "done_criteria_met": met, **more}
-    return Event(kind="executor-reported", data={"result": result, "by": "eve", "tree": "T", "kept": "k"}, at=when)
+    return Event(kind="executor-reported", data={"result": result, "by": "eve", "tree": "T"}, at=when)
 
 
 def check(*, run: str = "1", exit_code: int = 0, when: str = AT, **more: Any) -> tuple[Event, Event]:

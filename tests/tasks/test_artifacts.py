@@ -21,7 +21,7 @@ def artifact(path: str = "plan.md", **changes: Any) -> Artifact:
 
 
 def problem(root: Path, described: Artifact) -> str:
-    return "; ".join(read_artifact(root, described).problems)
+    return read_artifact(root, described).problem
 
 
 @pytest.mark.parametrize(
@@ -64,11 +64,11 @@ def test_a_glob_finds_several_and_all_of_them_count(tmp_path: Path) -> None:
     (tmp_path / "roles").mkdir()
     (tmp_path / "roles" / "a.md").write_text(WORDS)
     one = read_artifact(tmp_path, described)
-    assert (one.files, one.problems) == (("roles/a.md",), ())
+    assert (one.files, one.problem) == (("roles/a.md",), "")
     (tmp_path / "roles" / "b.md").write_text("short")
     both = read_artifact(tmp_path, described)
     assert both.files == ("roles/a.md", "roles/b.md")
-    assert both.problems == ("roles/b.md: 1 different word of text, at least 5 are wanted",)
+    assert both.problem == "roles/b.md: 1 different word of text, at least 5 are wanted"
     assert both.digest != one.digest
 
 

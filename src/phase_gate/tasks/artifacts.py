@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,43 +56,33 @@ class SeenArtifact(Value):
     files: tuple[str, ...] = ()
     #: Of its content; empty if there is no file.
     digest: str = ""
-    #: Why its content is not sufficient.
-    problems: tuple[str, ...] = ()
+    #: Why its content is not sufficient; empty if it is.
+    problem: str = ""
     #: The parsed content of an artifact with a schema.
     document: Any = None
 
 
 def read_artifact(root: Path, artifact: Artifact) -> SeenArtifact:
     """Return the artifact as it is now."""
-    files = find_files(root, artifact)
-    if not files:
-        return SeenArtifact()
+    files, document = find_files(root, artifact), None
     problems: list[str] = []
     contents: dict[str, bytes] = {}
     for name in files:
+        place = f"{name}: " if len(files) > 1 else ""
         try:
             contents[name] = _read(root / name)
-        except (OSError, ValueError) as error:
-            problems.append(f"{name} can't be read: {getattr(error, 'strerror', None) or error}")
-    document = None
-    for name, content in contents.items():
-        try:
-            document = _check(content, artifact)
+            document = _check(contents[name], artifact)
+        except OSError as error:
+            problems.append(f"{name} can't be read: {error.strerror or error}")
         except ValueError as error:
-            problems.append(f"{name}: {error}" if len(files) > 1 else str(error))
-    return SeenArtifact(files=files, digest=_digest(contents), problems=tuple(problems), document=document)
+            problems.append(f"{place}{error}")
+    return SeenArtifact(files=files, digest=_digest(contents), problem="; ".join(problems), document=document)
 
 
 def find_files(root: Path, artifact: Artifact) -> tuple[str, ...]:
     """Return the files below the root that match the artifact's glob, sorted."""
-    found = sorted(_below(root, artifact.path))
-    return tuple(found[:_MOST])
-
-
-def _below(root: Path, glob: str) -> Iterator[str]:
-    for path in root.glob(glob):
-        if path.is_file() and ".phase-gate" not in path.parts:
-            yield path.relative_to(root).as_posix()
+    found = (path for path in root.glob(artifact.path) if path.is_file() and ".phase-gate" not in path.parts)
+    return tuple(sorted(path.relative_to(root).as_posix() for path in found)[:_MOST])
 
 
 def digest_file(path: Path) -> str:
@@ -132,7 +122,7 @@ def _check(content: bytes, artifact: Artifact) -> Any:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8 text") from None
-    if artifact.line and not _has_line(text, artifact.line):
+    if artifact.line and _plain_line(artifact.line) not in map(_plain_line, text.splitlines()):
         raise ValueError(f'it has no line "{artifact.line}"')
     if artifact.schema:
         document = _parse(content)
@@ -147,10 +137,6 @@ def _check(content: bytes, artifact: Artifact) -> Any:
     return None
 
 
-def _has_line(text: str, wanted: str) -> bool:
-    return any(_plain_line(line) == _plain_line(wanted) for line in text.splitlines())
-
-
 def _plain_line(line: str) -> str:
     """Return a line in lower case, without emphasis marks and the final period."""
     return " ".join(line.replace("*", "").replace("_", " ").split()).rstrip(".").casefold()
@@ -163,15 +149,11 @@ def _refuse_hole(text: str) -> None:
 
 def _refuse_holes(document: Any) -> None:
     """Refuse a JSON document that still has placeholders of a skeleton."""
-    left = [document]
-    while left:
-        value = left.pop()
-        if isinstance(value, str):
-            _refuse_hole(value.strip())
-        elif isinstance(value, dict):
-            left.extend(value.values())
-        elif isinstance(value, list):
-            left.extend(value)
+    if isinstance(document, str):
+        _refuse_hole(document.strip())
+    elif isinstance(document, dict | list):
+        for each in document.values() if isinstance(document, dict) else document:
+            _refuse_holes(each)
 
 
 def _parse(content: bytes) -> Any:
@@ -221,8 +203,8 @@ class Artifacts:
         is_snapshot = described.schema == SNAPSHOT
         if not seen.files:
             return "is missing: phase-gate advance writes it" if is_snapshot else "is missing"
-        if seen.problems:
-            return "; ".join(seen.problems)
+        if seen.problem:
+            return seen.problem
         if is_snapshot and seen.document["tree"] != self.tree:
             return "shows another tree than the current one: phase-gate advance writes it again"
         if seen.digest in self.pipeline.old.get(name, ()):

@@ -190,13 +190,14 @@ def _refuse_ended(state: State) -> None:
 
 
 def _find(change: Transaction, name: str | None) -> Request:
+    """Return the request without a decision that a command names."""
     _refuse_ended(change.state)
-    pipeline = pipeline_of(change.state)
+    requests = pipeline_of(change.state).requests
     if name is None:
         raise UsageError("the request is missing", remedy="name one of: phase-gate pipeline request list")
-    request = pipeline.request(name)
+    request = next((each for each in requests if each.id.upper() == name.upper()), None)
     if request is None:
-        known = ", ".join(each.id for each in pipeline.requests) or "there is none"
+        known = ", ".join(each.id for each in requests) or "there is none"
         raise UsageError(f"there is no request {shorten(name)}", remedy=f"known: {known}")
     if request.status != "proposed":
         raise NotAllowedError(f"{request.id} is {request.status} already", remedy="phase-gate pipeline request list")
@@ -204,7 +205,7 @@ def _find(change: Transaction, name: str | None) -> Request:
 
 
 def _after(change: Transaction, request: Request) -> Request:
-    return pipeline_of(change.state).request(request.id) or request
+    return next(each for each in pipeline_of(change.state).requests if each.id == request.id)
 
 
 # --- votes of reviewers in a consensus phase

@@ -196,7 +196,7 @@ def make_bundle(session: TaskSession) -> dict[str, Any]:
         "task": to_json(verification.spec),
         "guidance": list(verification.guidance),
         "feedback": explain_failure(session),
-        "executor_result": session.store.objects.load(verification.report.kept),
+        "executor_result": {name: each for name, each in verification.report.result.items() if each},
         "verify": evidence_chain(verification, session.output(verification))["verify"],
         "weak_because": [*verification.weak_because, *(() if verification.review else changes.weak_because)],
         "changed_files": list(changes.changed or ()),

@@ -197,14 +197,14 @@ def decide(evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow, phase
 
 def _raised(evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow) -> tuple[Request, ...]:
     routes = rules_of(workflow).routes
-    raised: list[Request] = []
+    requests = list(pipeline.requests)
     for finding in evaluation.findings:
-        is_new = not pipeline.knows(finding.proof) and all(each.fingerprint != finding.proof for each in raised)
+        # Whatever the status of an earlier request with the same subject: it is made once.
+        is_new = all(each.fingerprint != finding.proof for each in requests)
         if finding.slug == CHANGE_REQUESTED and finding.proof and is_new and finding.id in routes:
-            number = len(pipeline.requests) + len(raised) + 1
-            raised.append(
+            requests.append(
                 Request(
-                    id=f"CR-{number}",
+                    id=f"CR-{len(requests) + 1}",
                     type=finding.id,
                     title=finding.detail,
                     target=routes[finding.id],
@@ -212,7 +212,7 @@ def _raised(evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow) -> t
                     fingerprint=finding.proof,
                 )
             )
-    return tuple(raised)
+    return tuple(requests[len(pipeline.requests) :])
 
 
 def describe_failure(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Failure:

@@ -13,7 +13,7 @@ from phase_gate.gate.measured import Section
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.tasks.overview import RECENT, Overview
 from phase_gate.tasks.rules import Escalation, escalate, needs_manual_review, resume_command, seconds_between
-from phase_gate.tasks.verify_verdict import advise_task, weak_notes
+from phase_gate.tasks.verify_verdict import advise_task
 from phase_gate.tasks.work import (
     FINISHED,
     MAX_ATTEMPTS,
@@ -274,8 +274,7 @@ def step_rows(
         rows[-1] = f"Status: {verification.status}, {verification.word}"
     rows += [f"Flagged  {flag}" for flag in verification.flags]
     rows += [f"Weak     {why}" for why in verification.weak_because]
-    said = weak_notes(verification)
-    rows += [f"Note     {note}" for note in (() if evaluation is None else evaluation.notes) if note not in said]
+    rows += [f"Note     {note}" for note in (() if evaluation is None else evaluation.notes)]
     if escalation.level > 1 or (escalation.level and verification.status in NOT_PASSED):
         rows.append(f"Level    {escalation.level}: {escalation.reason} ({'; '.join(escalation.actions)})")
     advice = advise_task(verification) if evaluation is None else evaluation

@@ -137,7 +137,7 @@ def _attempt_began(verification: Verification, event: Event) -> Verification:
 
 def _executor_reported(verification: Verification, event: Event) -> Verification:
     data, verification = event.data, _noted(verification, event)
-    given = {name: data[name] for name in ("result", "by", "tree", "kept")}
+    given = {name: data[name] for name in ("result", "by", "tree")}
     report = Report(**given, at=event.at, flags=tuple(data.get("flags", ())))
     if report.result["status"] == "success" and report.result["done_criteria_met"]:
         return move(verification, Status.VERIFYING, report=report)
@@ -188,13 +188,13 @@ def _approved(verification: Verification, event: Event) -> Verification:
 
 def _skipped(verification: Verification, event: Event) -> Verification:
     data = event.data
-    skip = Skip(mark=data["mark"], kind=data["skip_kind"], reason=data["reason"], by=data["by"], at=event.at)
+    skip = Skip(kind=data["skip_kind"], reason=data["reason"], by=data["by"], at=event.at)
     return move(_noted(verification, event), Status.SKIPPED, skip=skip)
 
 
 def _committed(verification: Verification, event: Event) -> Verification:
     _expect(verification, Status.APPROVED)
-    return replace(_noted(verification, event), commit=event.data["commit"], committed_at=event.at)
+    return replace(_noted(verification, event), commit=event.data["commit"])
 
 
 def _resumed(verification: Verification, event: Event) -> Verification:

@@ -105,17 +105,15 @@ def report_execution(board: TaskBoard, report: Attachment) -> TaskStatus:
 
 
 def _report(step: Step, result: ExecutorResult, *, by: str) -> None:
-    document = spell_out(result)
     overdue = late(step.current, step.change.at)
     if overdue:
         step.fail(FailureType.TIMEOUT, overdue, lines=tuple(result.evidence.splitlines()[:5]))
         return
     step.record(
         "executor-reported",
-        result={key: value[:LONGEST] if isinstance(value, str) else value for key, value in document.items()},
+        result={key: each[:LONGEST] if isinstance(each, str) else each for key, each in spell_out(result).items()},
         by=by,
         tree=step.tree.digest,
-        kept=step.session.store.keep("evidence", document),
         flags=list(_doubts(result, step.current.spec.verify)),
     )
     if result.status == "failure":
@@ -282,16 +280,16 @@ def force_task(session: TaskSession, person: Person) -> tuple[TaskStatus, Mappin
 @again_if_moved
 def _take_out(session: TaskSession, person: Person, *, kind: str) -> tuple[TaskStatus, Mapping[str, Any]]:
     with session.step() as step:
-        current, change, mark = step.current, step.change, "unverified" if kind else "forced"
+        current, change = step.current, step.change
         require_status(current, set(Status) - FINISHED, "it is finished already")
         person.require(change.opened.state, "a skip" if kind else "a forced completion")
         refuse_excuse(person.reason)
         said = {"reason": person.reason, "by": person.by}
         override = override_record("skip" if kind else "force", change.state, **said, at=change.at)
-        record = {**override, "mark": mark, "skip_kind": kind, "attempt": current.attempt}
+        record = {**override, "mark": "unverified" if kind else "forced", "attempt": current.attempt, "skip_kind": kind}
         case = step.case()
         evaluation, events = forced_events(change.state, case.workflow, case.phase, record, root=case.root)
-        step.record("verification-skipped", mark=mark, skip_kind=kind, **said)
+        step.record("verification-skipped", skip_kind=kind, **said)
         # With the task's own advice, because the next step is not a run of pytest.
         step.evaluation = with_advice(evaluation, advise_task(step.current))
         judged = judged_event(step.evaluation, at=change.at, by_person=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -124,7 +124,7 @@ class _VerifyRun:
             how=ended.how,
             exit_code=ended.code if ended.how == "ended" else None,
             seconds=round(ended.seconds, 3),
-            why=ended.problem or _why(ended, self.check.limit),
+            why=ended.problem or _WHY.get(ended.how, "").format(self.check.limit),
             output=self.session.store.keep(
                 "output", {"output": self.output, "stdout": _read(ended.stdout), "stderr": _read(ended.stderr)}
             ),
@@ -179,17 +179,11 @@ class _VerifyRun:
 
     def _weigh(self, after: Tree) -> None:
         """Evaluate the run: the files that it changed, and the tests that it ran."""
-        weighed = evaluate_output(self.session.store, self.output, since=self._serial)
+        check = evaluate_output(self.check, self.session.store, self.output, since=self._serial)
         names = changed_paths(self.before.files, after.files)
         written = (f"files changed while it ran: {', '.join(names[:5])}",) if names else ()
-        self.check = replace(
-            self.check,
-            after=after.digest,
-            tests=weighed.tests,
-            runs=weighed.runs,
-            problems=weighed.problems if self.check.exit_code == 0 else (),
-            flags=(*self.check.flags, *weighed.flags, *written),
-        )
+        problems = check.problems if check.exit_code == 0 else ()
+        self.check = replace(check, after=after.digest, problems=problems, flags=(*check.flags, *written))
 
     def _fail(self, step: Step) -> None:
         check, lines = self.check, first_failures(self.output)
@@ -210,10 +204,11 @@ class _VerifyRun:
             self._hold.release()
 
 
-def _why(ended: Ended, limit: float) -> str:
-    if ended.how == "timed-out":
-        return f"the verify command took longer than {limit:g} s, and was ended with all of its processes"
-    return "it was interrupted" if ended.how == "interrupted" else ""
+#: Why a run did not end by itself, with its time limit.
+_WHY: Mapping[str, str] = {
+    "timed-out": "the verify command took longer than {:g} s, and was ended with all of its processes",
+    "interrupted": "it was interrupted",
+}
 
 
 def _summary(output: str) -> str:
@@ -284,7 +279,7 @@ def quote_none(output: str) -> str:
 
 
 #: Lines that are recorded: the rest is in the log.
-LINES = 10
+_LINES = 10
 
 #: Lines in which test runners and compilers report failures, best first.
 _SAYS_FAILURE = (
@@ -296,21 +291,14 @@ _SAYS_FAILURE = (
 )
 
 
-def first_failures(output: str, limit: int = LINES) -> tuple[str, ...]:
+def first_failures(output: str) -> tuple[str, ...]:
     """Return the first lines that report failures, else the last lines."""
     lines = [line.rstrip() for line in output.splitlines() if line.strip()]
     said = (found for pattern in _SAYS_FAILURE if (found := [line for line in lines if pattern.search(line)]))
-    return tuple(dict.fromkeys(line.strip()[:_WIDTH] for line in next(said, lines[-3:])))[:limit]
+    return tuple(dict.fromkeys(line.strip()[:_WIDTH] for line in next(said, lines[-3:])))[:_LINES]
 
 
 # --- the evidence of a verify run: the recorded runs of pytest in it, else its output
-
-
-class EvaluatedOutput(Value):
-    tests: int | None = None
-    runs: tuple[str, ...] = ()
-    problems: tuple[tuple[str, str], ...] = ()
-    flags: tuple[str, ...] = ()
 
 
 #: The fields of a run that are read. Only a complete run has the last two.
@@ -325,24 +313,24 @@ _FAULTS = (
 )
 
 
-def evaluate_output(store: TaskStore, output: str, *, since: int) -> EvaluatedOutput:
-    """Return the evidence of the runs that were recorded since then; without any, of the runner's last lines.
+def evaluate_output(check: Check, store: TaskStore, output: str, *, since: int) -> Check:
+    """Return the check with the evidence of the runs that were recorded since then; without any, of the output.
 
     :param since: the ledger's last line when the verify command was started.
     """
     known, runs, open_ones = _recorded(store, since)
     if not runs and not open_ones:
-        tests = count_tests_said(output)
-        said = quote_none(output) if tests == 0 else ""
-        quoted = f": it printed {said!r}" if said else ""
-        problems = [("no-tests", f"it ended with 0 and ran no test{quoted}")] if tests == 0 else []
-        if known is not None and not problems:
-            problems = [
-                ("not-recorded", "pytest had our plugin when the task was taken, but this run was not recorded")
-            ]
-        return EvaluatedOutput(tests=tests, problems=tuple(problems))
+        tests, said = count_tests_said(output), quote_none(output)
+        problems: tuple[tuple[str, str], ...] = ()
+        if tests == 0:
+            quoted = f": it printed {said!r}" if said else ""
+            problems = (("no-tests", f"it ended with 0 and ran no test{quoted}"),)
+        elif known is not None:
+            words = "pytest had our plugin when the task was taken, but this run was not recorded"
+            problems = (("not-recorded", words),)
+        return replace(check, tests=tests, problems=problems)
     found = [("run-lost", f"run {run[:8]} of pytest began and never ended") for run in open_ones]
-    flags: list[str] = []
+    flags = list(check.flags)
     for run in runs:
         found += _faults(run)
         hidden, unseen, changed = _compare(store, run, known)
@@ -357,7 +345,8 @@ def evaluate_output(store: TaskStore, output: str, *, since: int) -> EvaluatedOu
     counted = [run for run in runs if run["kind"] != "void"]
     if runs and not counted:
         found.append(("no-tests", "pytest was called, and ran no test"))
-    return EvaluatedOutput(
+    return replace(
+        check,
         tests=sum(int(run["metrics"].get("tests_total") or 0) for run in counted),
         runs=tuple(run["run"] for run in runs),
         problems=tuple(dict.fromkeys(found)),
@@ -406,16 +395,13 @@ def _compare(store: TaskStore, run: Mapping[str, Any], known: str | None) -> tup
     return hidden, unseen, sorted(changed)
 
 
-def _faults(run: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _faults(run: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     kind, metrics = run["kind"], run["metrics"]
-    if kind == "void":
-        return []
-    found = [] if kind == "complete" else [(f"{kind}-run", f"{kind} run: {run['why']}")]
-    if kind == "empty":
-        return [("no-tests", f"no test ran: {run['why']}")]
-    found += [
-        (slug, f"{count(int(metrics[name]), 'sign' if name == 'outcomes_doubtful' else 'test')} {words}")
-        for name, slug, words in _FAULTS
-        if metrics.get(name)
-    ]
-    return found
+    if kind in ("void", "empty"):
+        yield from [("no-tests", f"no test ran: {run['why']}")] if kind == "empty" else []
+        return
+    if kind != "complete":
+        yield f"{kind}-run", f"{kind} run: {run['why']}"
+    for name, slug, words in _FAULTS:
+        if metrics.get(name):
+            yield slug, f"{count(int(metrics[name]), 'sign' if name == 'outcomes_doubtful' else 'test')} {words}"

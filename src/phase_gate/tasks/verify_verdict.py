@@ -109,12 +109,7 @@ def _notes(verification: Verification, changes: TaskChanges) -> tuple[str, ...]:
         missing = sorted(set(report.result.get("files_modified", ())) - set(changes.changed))
         if missing:
             notes.append(f"the executor names files that did not change: {', '.join(missing[:5])}")
-    return (*notes, *weak_notes(verification))
-
-
-def weak_notes(verification: Verification) -> tuple[str, ...]:
-    """Return a note for each reason why a pass is weak."""
-    return tuple(f"weak: {why}" for why in verification.weak_because)
+    return tuple(notes)
 
 
 # --- the text of a verdict on a verify task: one sentence, and the next command to type

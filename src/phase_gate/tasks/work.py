@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.state_extensions import WORK
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 #: The possible answers of a reviewer.
 Choice = Literal["approve", "conditional", "reject"]
-CHOICES: tuple[Choice, ...] = get_args(Choice)
 
 
 class Word(Value):
@@ -198,13 +197,12 @@ STEPS: Mapping[int, str] = {1: "executor", 2: "verify", 3: "review"}
 
 
 class Report(Value):
-    """Step 1: the executor's report, with long texts cut. The whole report is a stored object."""
+    """Step 1: the executor's report, with long texts cut."""
 
     result: Mapping[str, Any]
     by: str
     at: str
     tree: str
-    kept: str
     #: Why a pass with it is weak: its claim about the verify command does not fit the task.
     flags: tuple[str, ...] = ()
 
@@ -249,13 +247,15 @@ class Check(Value):
 class Skip(Value):
     """A person took the task out of the gate."""
 
-    #: unverified, or forced.
-    mark: str
     #: unavailable, false-negative or time-pressure; empty if everything was overridden.
     kind: str
     reason: str
     by: str
     at: str
+
+    @property
+    def mark(self) -> str:
+        return "unverified" if self.kind else "forced"
 
 
 class Verification(Work):
@@ -288,7 +288,6 @@ class Verification(Work):
     wave_resumed_after: int = 0
     skip: Skip | None = None
     commit: str = ""
-    committed_at: str = ""
 
     @property
     def attempt(self) -> int:
@@ -340,9 +339,7 @@ class Verification(Work):
     @property
     def word(self) -> str:
         """The status as shown in a list of tasks."""
-        if self.skip is not None:
-            return f"complete ({self.skip.mark})"
-        return str(self.status)
+        return str(self.status) if self.skip is None else f"complete ({self.skip.mark})"
 
 
 # --- a pipeline
@@ -392,13 +389,6 @@ class Pipeline(Work):
     @property
     def pending(self) -> tuple[Request, ...]:
         return tuple(request for request in self.requests if request.status == "proposed")
-
-    def request(self, name: str) -> Request | None:
-        return next((each for each in self.requests if each.id.upper() == name.upper()), None)
-
-    def knows(self, fingerprint: str) -> bool:
-        """Return whether a request with the same subject was made before, whatever its status."""
-        return any(each.fingerprint == fingerprint for each in self.requests)
 
 
 # --- find the work of a task
