@@ -20,8 +20,8 @@ class Scene(Value):
     """A world below one folder: `top/` with what lies in it, and who is where."""
 
     #: Files, and folders with a slash behind; the start is made, too.
-    marks: tuple[str, ...]
-    start: str
+    marks: tuple[str, ...] = ("top/.git/", "top/pytest.ini", "top/phase-gate.yaml", "top/.phase-gate/")
+    start: str = "top/a/b"
     #: Owner, or owner and permissions, by path; else the user's own with 0755.
     owners: Mapping[str, int | tuple[int, int]] = {}
     uid: int | None = ME
@@ -57,75 +57,45 @@ def looker(folder: Path, scene: Scene) -> Callable[[Path], os.stat_result]:
     return look
 
 
-STRAYS = ("top/.git/", "top/pytest.ini", "top/phase-gate.yaml", "top/.phase-gate/")
+#: What lies in a folder without being a project of the user's.
+GIT = ("top/.git/",)
+BELOW = ("top", "top/a", "top/a/b")
 
 
 @pytest.mark.parametrize(
     ("scene", "expected"),
     [
         # home
-        pytest.param(Scene(marks=STRAYS, start="top/a/b", home="top"), "top/a/b", id="strays-in-the-home-folder"),
-        pytest.param(Scene(marks=("top/.git/",), start="top", home="top"), "top", id="the-project-is-the-home-folder"),
-        pytest.param(
-            Scene(marks=STRAYS, start="top/a/b", home="top", trusted="top"),
-            "top",
-            id="a-home-that-is-trusted-is-a-root",
-        ),
+        pytest.param(Scene(home="top"), "top/a/b", id="strays-in-the-home-folder"),
+        pytest.param(Scene(marks=GIT, start="top", home="top"), "top", id="the-project-is-the-home-folder"),
+        pytest.param(Scene(home="top", trusted="top"), "top", id="a-home-that-is-trusted-is-a-root"),
         # folders of another owner
+        pytest.param(Scene(owners={"top": OTHER}), "top/a/b", id="strays-in-a-folder-of-another-user"),
         pytest.param(
-            Scene(marks=STRAYS, start="top/a/b", owners={"top": OTHER}),
-            "top/a/b",
-            id="strays-in-a-folder-of-another-user",
+            Scene(marks=GIT, owners={"top/a": ROOT}), "top", id="a-folder-that-a-container-made-in-my-repository"
         ),
         pytest.param(
-            Scene(marks=("top/.git/",), start="top/a/b", owners={"top/a": ROOT}),
-            "top",
-            id="a-folder-that-a-container-made-in-my-repository",
-        ),
-        pytest.param(
-            Scene(
-                marks=STRAYS,
-                start="top/a/b",
-                owners=dict.fromkeys(("top", "top/.git", "top/a", "top/a/b"), OTHER),
-                uid=ROOT,
-            ),
+            Scene(owners=dict.fromkeys((*BELOW, "top/.git"), OTHER), uid=ROOT),
             "top",
             id="root-in-a-container-with-a-mounted-checkout",
         ),
-        pytest.param(
-            Scene(marks=STRAYS, start="top/a/b", owners={"top": OTHER}, trusted="top"),
-            "top",
-            id="another-owner-is-trusted",
-        ),
+        pytest.param(Scene(owners={"top": OTHER}, trusted="top"), "top", id="another-owner-is-trusted"),
         # folders that everybody may write to
-        pytest.param(Scene(marks=STRAYS, start="top/a/b", owners={"top": (ROOT, TEMPORARY)}), "top/a/b", id="tmp"),
+        pytest.param(Scene(owners={"top": (ROOT, TEMPORARY)}), "top/a/b", id="tmp"),
         pytest.param(
-            Scene(marks=STRAYS, start="top/a/b", owners={"top": (ME, OPEN), "top/.git": OTHER}),
+            Scene(owners={"top": (ME, OPEN), "top/.git": OTHER}),
             "top/a/b",
             id="another-user-made-a-repository-in-my-open-folder",
         ),
+        pytest.param(Scene(marks=GIT, owners={"top": (ME, OPEN)}), "top", id="my-repository-is-open-to-all"),
         pytest.param(
-            Scene(marks=("top/.git/",), start="top/a/b", owners={"top": (ME, OPEN)}),
-            "top",
-            id="my-repository-is-open-to-all",
-        ),
-        pytest.param(
-            Scene(
-                marks=("top/pytest.ini",),
-                start="top/a/b",
-                owners=dict.fromkeys(("top", "top/a", "top/a/b"), (ME, OPEN)),
-            ),
+            Scene(marks=("top/pytest.ini",), owners=dict.fromkeys(BELOW, (ME, OPEN))),
             "top",
             id="a-0777-mount-without-git",
         ),
-        # the start itself
         # Windows: no owners, and permissions that say 0777 of every folder
         pytest.param(
-            Scene(
-                marks=STRAYS, start="top/a/b", owners=dict.fromkeys(("top", "top/a", "top/a/b"), (0, OPEN)), uid=None
-            ),
-            "top",
-            id="no-rule-about-owners-on-windows",
+            Scene(owners=dict.fromkeys(BELOW, (0, OPEN)), uid=None), "top", id="no-rule-about-owners-on-windows"
         ),
     ],
 )
@@ -136,18 +106,14 @@ def test_where_the_climb_ends(tmp_path: Path, scene: Scene, expected: str) -> No
     way.refuse_foreign(root)  # all of these are the user's
 
 
-FOREIGN = dict.fromkeys(("top", "top/.git", "top/a", "top/a/b"), OTHER)
+FOREIGN = dict.fromkeys((*BELOW, "top/.git"), OTHER)
 
 
 @pytest.mark.parametrize(
     ("scene", "refused"),
     [
-        pytest.param(Scene(marks=("top/.git/",), start="top", owners=FOREIGN), "top", id="a-checkout-of-another-user"),
-        pytest.param(
-            Scene(marks=("top/.git/",), start="top/a/b", owners=FOREIGN, trusted="top/a/b/c"),
-            "top",
-            id="what-is-trusted-lies-deeper",
-        ),
+        pytest.param(Scene(marks=GIT, start="top", owners=FOREIGN), "top", id="a-checkout-of-another-user"),
+        pytest.param(Scene(marks=GIT, owners=FOREIGN, trusted="top/a/b/c"), "top", id="what-is-trusted-lies-deeper"),
         pytest.param(
             Scene(marks=("top/.git/", "top/a/.git/"), start="top/a", owners={"top/a": OTHER, "top/a/.git": OTHER}),
             "top/a",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +33,10 @@ OPERATIONS: dict[str, Operation] = {
 }
 
 
+#: The calls that change something, and `open`.
+NOTED = ("open", "write", "fsync", "truncate", "replace", "fsync_folder")
+
+
 class FailsAt(FileSystem):
     """Fails in one call, and keeps a list of all."""
 
@@ -38,36 +44,17 @@ class FailsAt(FileSystem):
         self.call, self.code = call, code
         self.calls: list[str] = []
 
-    def _note(self, call: str) -> None:
-        self.calls.append(call)
-        if call == self.call:
-            raise OSError(self.code, os.strerror(self.code))
+    def __getattribute__(self, name: str) -> Any:
+        real = super().__getattribute__(name)
+        return functools.partial(self._note, name, real) if name in NOTED else real
 
-    def open(self, path: Path, flags: int) -> int:
-        self._note("open")
-        return super().open(path, flags)
-
-    def write(self, descriptor: int, data: bytes) -> int:
-        if self.call == "write":
-            super().write(descriptor, data[:2])  # a full disk takes what still fits
-        self._note("write")
-        return super().write(descriptor, data)
-
-    def fsync(self, descriptor: int) -> None:
-        self._note("fsync")
-        super().fsync(descriptor)
-
-    def truncate(self, descriptor: int, size: int) -> None:
-        self._note("truncate")
-        super().truncate(descriptor, size)
-
-    def replace(self, source: Path, target: Path) -> None:
-        self._note("replace")
-        super().replace(source, target)
-
-    def fsync_folder(self, folder: Path) -> None:
-        self._note("fsync_folder")
-        super().fsync_folder(folder)
+    def _note(self, name: str, real: Callable[..., Any], *arguments: Any) -> Any:
+        self.calls.append(name)
+        if name != self.call:
+            return real(*arguments)
+        if name == "write":
+            real(arguments[0], arguments[1][:2])  # a full disk takes what still fits
+        raise OSError(self.code, os.strerror(self.code))
 
 
 # --- writing

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from phase_gate.errors import MovedError, RollbackError, StoreUnreachableError
-from phase_gate.storage.rollback_guard import RollbackGuard
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores import choosing
 from phase_gate.stores.choosing import StoreAddress
@@ -98,9 +97,9 @@ class InMemoryStore:
         """Nothing was kept on this machine."""
 
 
-def machine(server: Server, folder: Path, *, key: bytes | None = None, guard: RollbackGuard | None = None) -> TaskStore:
+def machine(server: Server, folder: Path, *, task: str = "default") -> TaskStore:
     """Return the task as one machine has it."""
-    return share_task(InMemoryStore(server), folder, key=key, guard=guard)
+    return share_task(InMemoryStore(server), folder, task=task)
 
 
 #: The servers of this process, by their places.

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from phase_gate.cli import main
-from phase_gate.storage.store import TaskStore
 from phase_gate.stores import choosing
-from tests.storage.stores import begin, open_store, share_task
-from tests.stores.in_memory import STORE, InMemoryStore, Server, install
+from tests.storage.stores import begin, open_store
+from tests.stores.in_memory import STORE, Server, install, machine
 from tests.stores.kinds import make_bare
 from tests.support import Result
 
@@ -43,10 +42,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
 
 def folder() -> Path:
     return Path.cwd() / ".phase-gate"
-
-
-def machine(server: Server, folder: Path, *, task: str = "default") -> TaskStore:
-    return share_task(InMemoryStore(server), folder, task=task)
 
 
 def name_in_file(text: str = STORE) -> None:
