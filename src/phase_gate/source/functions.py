@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from phase_gate.source.body_hash import hash_body
-from phase_gate.source.syntax_names import FunctionNode, blocks, last_name, named_functions
+from phase_gate.source.syntax_names import FunctionNode, branches, last_name, named_functions
 from phase_gate.values import Value
 
 #: Methods that Python asks for values of certain types, and that tests of something else use all the time.
@@ -135,7 +135,7 @@ def _statements(text: str) -> Iterator[Statement]:
 
 def _in_order(body: list[ast.stmt]) -> Iterator[Statement]:
     for node in body:
-        inner = list(blocks(node))
+        inner = [block for block, _ in branches(node) if block]
         first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
         end = node.end_lineno or first
         if inner:

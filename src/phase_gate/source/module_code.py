@@ -17,8 +17,8 @@ from phase_gate.source.body_hash import HASH_LENGTH, hash_alternatives, hash_bod
 from phase_gate.source.syntax_names import (
     Definition,
     FunctionNode,
-    blocks,
     bound_names,
+    branches,
     flag_of,
     flat,
     provided_name,
@@ -29,20 +29,10 @@ from phase_gate.values import Value
 
 #: Names that pytest reads from a module by themselves: binding one changes tests that never mention it.
 _READ_BY_PYTEST = frozenset(
-    {
-        "pytestmark",
-        "pytest_plugins",
-        "collect_ignore",
-        "collect_ignore_glob",
-        "setup_module",
-        "teardown_module",
-        "setup_function",
-        "teardown_function",
-        "setUpModule",
-        "tearDownModule",
-        "__test__",
-        "__tracebackhide__",
-    }
+    (
+        *("pytestmark", "pytest_plugins", "collect_ignore", "collect_ignore_glob", "__test__", "__tracebackhide__"),
+        *("setup_module", "teardown_module", "setup_function", "teardown_function", "setUpModule", "tearDownModule"),
+    )
 )
 
 #: Ways to bind, in passing, what no assignment names.
@@ -261,6 +251,6 @@ def _tests_in(node: ast.stmt) -> frozenset[int]:
 def _binding(scope: list[ast.stmt], name: str) -> Iterator[ast.stmt]:
     """Yield the statements of a scope that bind the name, also below conditions; not those inside functions."""
     for node in flat(scope):
-        is_block = not isinstance(node, Definition) and any(blocks(node))
+        is_block = not isinstance(node, Definition) and any(block for block, _ in branches(node))
         if not is_block and name in bound_names(node):
             yield node

@@ -35,14 +35,6 @@ def last_name(node: ast.AST | None) -> str:
     return ""
 
 
-def blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """Yield the blocks of a statement that are not empty, those of its handlers and cases too."""
-    for part in (statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
-        for name in ("body", "orelse", "finalbody"):
-            if block := getattr(part, name, None):
-                yield block
-
-
 #: The branches that lead to a statement: (statement, branch), outermost first.
 Branches = tuple[tuple[int, int], ...]
 
@@ -60,12 +52,12 @@ def flat_with_branches(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, Branche
         yield statement, path
         if isinstance(statement, Definition):
             continue
-        for block, branch in reversed([*_branches(statement)]):
+        for block, branch in reversed([*branches(statement)]):
             inside = path if branch is None else (*path, (id(statement), branch))
             pending += [(inner, inside) for inner in reversed(block)]
 
 
-def _branches(statement: ast.stmt) -> Iterator[tuple[list[ast.stmt], int | None]]:
+def branches(statement: ast.stmt) -> Iterator[tuple[list[ast.stmt], int | None]]:
     """Yield the blocks of a statement, each with the number of its branch; None if it always runs."""
     is_sure = isinstance(statement, ast.With | ast.AsyncWith)
     # After the body of a `try` or a loop comes its `else`. That of an `if` comes instead.
