@@ -103,7 +103,7 @@ def test_a_changed_rule_is_named_as_it_stands_in_the_file(project: Project) -> N
     run(project, "green")
     assert {row["id"]: row["detail"] for row in project.report()["findings"]} == {
         "workflow parameters.required_green_runs": "was '2', is '1'",
-        "setting docs": "was '*.md, *.rst, docs/**', is 'notes/**'",
+        "setting docs": "was not set, is 'notes/**'",
     }
 
 

@@ -244,7 +244,7 @@ def _look(context: EvidenceContext) -> _Look:
             continue
         detail = f"{row['code']} {message}"
         found[path] += (Finding(slug="could-improve", tier="advisory", file=path, line=line, detail=detail),)
-    rules = json.dumps([version("ruff"), context.configuration.evidence.quality.rule, told], sort_keys=True)
+    rules = json.dumps([version("ruff"), to_json(context.configuration.evidence.quality), told], sort_keys=True)
     return _Look(
         contents=contents,
         found={path: findings for path, findings in found.items() if path not in unread},

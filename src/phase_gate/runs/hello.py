@@ -10,21 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from phase_gate.codec import to_json
 from phase_gate.errors import PhaseOrderError
 from phase_gate.gate.state_extensions import WORK
 from phase_gate.project import Project
 from phase_gate.storage.root import is_in_environment, place_below, relative_id
 from phase_gate.storage.signal_file import SignalFile
 from phase_gate.values import Value, field
-from phase_gate.workflow.model import Guard, Workflow, name_rules
-from phase_gate.workflow.settings import (
-    ConfidenceRules,
-    Configuration,
-    ExitGate,
-    ExitMeaning,
-    ProofSettings,
-    QualitySettings,
-)
+from phase_gate.workflow.model import Guard, Workflow, flatten, name_rules
+from phase_gate.workflow.settings import Configuration, ExitMeaning
 
 if TYPE_CHECKING:
     from phase_gate.gate.state import State
@@ -82,25 +76,16 @@ def written_below(root: Path, writes: Iterable[tuple[Path, str]], reports: Itera
 # --- our own rules, as far as they change the meaning of a test or the requirements of a gate
 
 
+#: The settings that must not change once the tests are frozen, and the keys in them that may.
+_RULES = frozenset({"docs", "evidence", "proof", "freeze", "overrides", "exit_gate", "confidence"})
+_NO_RULES = frozenset({"timeout", "seconds", "new_code"})
+
+
 def own_settings(own: Configuration, workflow: Workflow) -> dict[str, str]:
-    """Return the settings that must not change once the tests are frozen, by name."""
-    settings = name_rules(workflow, "workflow ")
-    settings["setting docs"] = ", ".join(own.docs)
-    settings |= {f"setting evidence.commands.{name}": each.rule for name, each in own.evidence.commands.items()}
-    if own.evidence.quality != QualitySettings():
-        settings["setting evidence.quality"] = own.evidence.quality.rule
-    settings |= {f"setting evidence.documents.{name}": text for name, text in own.evidence.documents.rules.items()}
-    if own.proof.rule != ProofSettings().rule:
-        settings["setting proof"] = own.proof.rule
-    settings["setting freeze"] = ", ".join(own.freeze)
-    settings["setting overrides.allow_non_interactive"] = str(own.overrides.allow_non_interactive).lower()
-    for section, rules, usual in (
-        ("exit_gate", own.exit_gate, ExitGate()),
-        ("confidence", own.confidence, ConfidenceRules()),
-    ):
-        if rules != usual:
-            settings[f"setting {section}"] = repr(rules)
-    return settings
+    """Return the rules of the workflow and of the settings, by name; without settings that have their defaults."""
+    document = {name: held for name, held in to_json(own).items() if name in _RULES}
+    settings = {name: text for name, text in flatten(document, "setting ") if name.rpartition(".")[2] not in _NO_RULES}
+    return {**name_rules(workflow, "workflow "), **settings}
 
 
 # --- the environment of tests, as far as a legitimate skip condition can use it: platform, Python, installed packages

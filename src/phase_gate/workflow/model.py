@@ -251,7 +251,7 @@ def name_rules(workflow: Workflow, above: str = "") -> dict[str, str]:
     document = to_json(replace(workflow, guards={}, phases=(), metrics=metrics))
     document["guards"] = {name: guard.condition for name, guard in workflow.guards.items() if name in named}
     document["phases"] = {phase.name: _without_prose(phase) for phase in workflow.phases}
-    return {f"{above}phases": ", ".join(document["phases"]), **dict(_flatten(document, above))}
+    return {f"{above}phases": ", ".join(document["phases"]), **dict(flatten(document, above))}
 
 
 def _without_prose(phase: Phase) -> dict[str, Any]:
@@ -260,10 +260,14 @@ def _without_prose(phase: Phase) -> dict[str, Any]:
     return document
 
 
-def _flatten(document: Mapping[str, Any], above: str) -> Iterator[tuple[str, str]]:
+def flatten(document: Mapping[str, Any], above: str) -> Iterator[tuple[str, str]]:
+    """Yield the values of a document as texts, each with its dotted name.
+
+    :param above: comes before each name.
+    """
     for name, value in document.items():
         if isinstance(value, dict):
-            yield from _flatten(value, f"{above}{name}.")
+            yield from flatten(value, f"{above}{name}.")
         elif isinstance(value, list):
             yield f"{above}{name}", ", ".join(map(str, value))
         else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from phase_gate.values import Literal, Value, as_dict, field
+from phase_gate.values import Literal, Value, field
 from phase_gate.workflow.model import Overlay
 
 #: The meaning of a run's exit status: pytest's own, Gate 1, or both gates.
@@ -119,17 +119,6 @@ class QualitySettings(Value):
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
-    @property
-    def rule(self) -> str:
-        """The settings in one line. They must not change during a cycle."""
-        return ", ".join(f"{name}: {_show(value)}" for name, value in as_dict(self).items())
-
-
-def _show(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
-
 
 class DocumentRules(Value):
     """Globs of documents and decision records, and the minimum length of a document."""
@@ -141,16 +130,6 @@ class DocumentRules(Value):
     decisions: tuple[str, ...] = DEFAULT_DECISIONS
     #: The time limit of PlantUML for all diagrams together, in seconds.
     timeout: float = field(default=120.0, minimum=0)
-
-    @property
-    def rules(self) -> dict[str, str]:
-        """The settings that differ from their defaults and must not change during a cycle. The timeout may change."""
-        usual = DocumentRules()
-        return {
-            name: ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-            for name in ("include", "exclude", "minimum_words", "decisions")
-            if (value := getattr(self, name)) != getattr(usual, name)
-        }
 
 
 class EvidenceSettings(Value):
@@ -218,11 +197,6 @@ class ProofSettings(Value):
     seconds: float = field(default=30.0, minimum=1)
     #: A git revision to compare with if RED was not seen in this cycle; empty for no proof then.
     base: str = ""
-
-    @property
-    def rule(self) -> str:
-        """The part that must not change during a cycle. The time limit may change."""
-        return f"{self.mode} {self.base}".rstrip()
 
 
 class AgentSettings(Value):
