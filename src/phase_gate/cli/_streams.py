@@ -58,9 +58,9 @@ def say(text: str, *, aside: bool = False, end: str = "\n", color: str = "", flu
     """Print a text; return False once standard output can't be written.
 
     :param aside: print to standard error, separate from the result.
-    :param color: a terminal color code for the text.
+    :param color: a terminal color code for the text, where colors are wanted.
     """
-    shown = show_text(text)
+    shown, color = show_text(text), color if color and wants_color(sys.stderr if aside else sys.stdout) else ""
     return _write(f"\x1b[{color}m{shown}\x1b[0m{end}" if color else f"{shown}{end}", aside=aside, flush=flush)
 
 
@@ -70,11 +70,10 @@ def print_rows(rows: Iterable[str], *, aside: bool = False, is_file: bool = Fals
     :param is_file: the rows are a file or a script to save, printed unchanged.
     """
     stream = sys.stderr if aside else sys.stdout
-    is_colored = not is_file and wants_color(stream)
     width = 0 if is_file or stream is None or stream.closed or not stream.isatty() else screen_width()
     for row in rows:
         for part in _fold(row, width):
-            if not say(part, aside=aside, color=_color_of(row) if is_colored else ""):
+            if not say(part, aside=aside, color="" if is_file else _color_of(row)):
                 return
 
 

@@ -35,8 +35,12 @@ COMMON = (
 COMMON_CODES = {2: "the command line, a file or the rules are invalid", 11: "the state can't be trusted or written"}
 #: Meanings of codes without an explanation of their own.
 _USUAL = {"10": "a gate is closed", "12": "a person is needed", "13": "not allowed now: see the message"}
-#: In the text: CLIENT. As `agents.agent_table` lists them.
-_CLIENTS = "claude|codex|gemini|cursor|copilot|vscode"
+#: Words of the text that stand for something longer. The agents are those of `agents.agent_table`.
+_STANDS_FOR = {
+    "CLIENT": "claude|codex|gemini|cursor|copilot|vscode",
+    "PERSON": "--reason TEXT  why, in a sentence\n  --by NAME  the person who decides",
+    "STEP": "0 the step passed; 10 it failed, or the task is not done yet; 12; 13",
+}
 
 #: Groups of sub-commands, with a summary.
 FEATURES: dict[str, str] = {
@@ -145,27 +149,23 @@ waive: Accept the current findings of a guard, with a reason
   $ waive tests-kept --reason "the vendor dropped the call" --by Ada --days 7
   people.waive: 0 done; 13
   guard GUARD  the guard that the last verdict names
-  --reason TEXT  why, in a sentence
-  --by NAME  the person who decides
+  PERSON
   --days N float  expire after N days; by default with the cycle
 
 breaker reset: Allow one more run while the circuit is open, with a reason
   $ breaker reset --reason "the rounding was explained to me" --by Ada
   people.reset: 0 done; 13
-  --reason TEXT  why, in a sentence
-  --by NAME  the person who decides
+  PERSON
 
 breaker skip: Skip the phase while its circuit is open, with a reason
   $ breaker skip --reason "the vendor is down until Monday" --by Ada
   people.skip: 0 done; 13
-  --reason TEXT  why, in a sentence
-  --by NAME  the person who decides
+  PERSON
 
 force: End a phase against the evidence; asks for a confirmation word
   $ force --reason "shown on the device" --by Ada
   people.force: 0 done; 13
-  --reason TEXT  why, in a sentence
-  --by NAME  the person who decides
+  PERSON
   --word WORD  OVERRIDE, if there is no terminal to ask for it
 
 # work with agents
@@ -214,70 +214,67 @@ agent uninstall: Remove the hooks that init wrote for coding agents
 
 verify start: Take tasks from a file, or start an attempt; by default of the next task
   $ verify start --task-file tasks.xml
-  verify.start: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.start: STEP
   --task-file FILE  tasks as XML or YAML (phase-gate workflow schema task), or a PLAN.md with them
   --untimed  no time limit for executor and reviewer
   --by NAME  the worker that takes the task
 
 verify next: Take the next free task for a worker, and start an attempt
   $ verify next --by worker-1
-  verify.next_task: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.next_task: STEP
   --by NAME  the worker that takes it; the user's name by default
 
 verify executor: Step 1: hand in the executor's report
   $ verify executor report.yaml --by Ada
-  verify.executor: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.executor: STEP
   file FILE  the report as YAML (phase-gate workflow schema executor-result); - for stdin
   --by NAME  who executed it; the user's name by default
 
 verify run: Step 2: run the task's verify command
   $ verify run
-  verify.run: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.run: STEP
 
 verify review: Step 3: give the reviewer's verdict
   $ verify review verdict.yaml --by Grace
-  verify.review: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.review: STEP
   file FILE  the verdict as YAML (phase-gate workflow schema verdict); - for stdin
   --by NAME  the reviewer; must not be the executor
 
 verify commit: Commit only the files of an approved task
   $ verify commit --message "children pay half"
-  verify.commit: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.commit: STEP
   --message -m TEXT  the first line of the message; the task's name by default
 
 verify abandon: End an attempt on purpose, with a reason
   $ verify abandon --reason "the task is obsolete"
-  verify.abandon: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.abandon: STEP
   --reason TEXT  why, in a sentence
   --by NAME  who ends it; the user's name by default
 
 verify show: Print the instructions of the executor, or the evidence for the reviewer
   $ verify show
-  verify.show: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.show: STEP
 
 verify status: Show the status of a task, or of all tasks with their failures
   $ verify status
-  verify.status: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.status: STEP
 
 verify resume: Continue after a halt, or on the same files, with a reason
   $ verify resume --reason "the server is back" --by Ada
-  verify.resume: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.resume: STEP
   --wave NAME  the halted wave; without it and --task, the tasks without a wave
-  --reason TEXT  why, in a sentence
-  --by NAME  the person who decides
+  PERSON
 
 verify skip: Complete a task without verification, with a kind and a reason
   $ verify skip --task fare --kind unavailable --reason "no device here" --by Ada
-  verify.skip: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
+  verify.skip: STEP
   --kind KIND  unavailable, false-negative or time-pressure (user risk)
-  --reason TEXT  why, in a sentence
-  --by NAME  the person who decides
+  PERSON
 
 verify force: Complete a task against the evidence; asks for a confirmation word
   $ verify force --task fare --reason "shown on the device" --by Ada
-  verify.force: 0 the step passed; 10 it failed, or the task is not done yet; 12; 13
-  --reason TEXT  why, in a sentence
-  --by NAME  the person who decides
+  verify.force: STEP
+  PERSON
   --word WORD  OVERRIDE, if there is no terminal to ask for it
 
 pipeline vote: Vote in a consensus phase, or show the votes
@@ -376,6 +373,12 @@ class Command(Value):
     arguments: tuple[str, ...]
 
 
+def _written_out(text: str) -> str:
+    for word, meaning in _STANDS_FOR.items():
+        text = text.replace(word, meaning)
+    return text
+
+
 def _read_command(block: str) -> tuple[str, Command]:
     head, example, function, *rows = map(str.strip, block.splitlines())
     name, _, summary = head.partition(": ")
@@ -395,6 +398,6 @@ def _read_group(text: str) -> tuple[str, dict[str, Command]]:
 
 
 #: By group and name, in the order in which help lists them.
-GROUPS = dict(map(_read_group, _TEXT.replace("CLIENT", _CLIENTS).split("\n# ")[1:]))
+GROUPS = dict(map(_read_group, _written_out(_TEXT).split("\n# ")[1:]))
 #: By name.
 COMMANDS = {name: each for group in GROUPS.values() for name, each in group.items()}

@@ -87,9 +87,6 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-_CODES = {"say": "1;36", "type": "1", "done": "1;32"}
-
-
 def demo(call: Call) -> Done:
     require_pytest()
     with tempfile.TemporaryDirectory(prefix="phase-gate-demo-") as name:
@@ -98,7 +95,6 @@ def demo(call: Call) -> Done:
 
 def _drive(call: Call, folder: Path) -> Done:
     is_colored = wants_color(sys.stdout)
-    colors = _CODES if is_colored else dict.fromkeys(_CODES, "")
     quiet = call.arguments.json
     # Its own configuration, so that the demo does not pick up a project around its folder.
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
@@ -108,8 +104,8 @@ def _drive(call: Call, folder: Path) -> Done:
             (folder / name).write_text(text, encoding="utf-8")
         if not quiet:
             say("")
-            say(f"{number}. {step.says}", color=colors["say"])
-            say(f"$ {' '.join(map(shlex.quote, step.command))}", color=colors["type"], flush=True)
+            say(f"{number}. {step.says}", color="1;36")
+            say(f"$ {' '.join(map(shlex.quote, step.command))}", color="1", flush=True)
         done = subprocess.run(
             list(_real_command(step.command, is_colored)),
             cwd=folder,
@@ -128,7 +124,7 @@ def _drive(call: Call, folder: Path) -> Done:
         )
     last = "\nThat is the whole idea; REFACTOR and DOCUMENT work alike. In your own project: pytest --phase=red"
     if not quiet:
-        say(last, color=colors["done"])
+        say(last, color="1;32")
     return Done(text="", document={"steps": len(STEPS), "unexpected": 0})
 
 

@@ -14,7 +14,7 @@ import time
 
 from phase_gate.cli._call import Call, Done, describe_error, require_plugin
 from phase_gate.cli._streams import draw, read_given, render_json, say, screen_width
-from phase_gate.cli.verify import open_board
+from phase_gate.cli.verify import is_finished, open_board
 from phase_gate.drive.clients import find_roles, find_team
 from phase_gate.drive.drive_state import find_drive
 from phase_gate.drive.loop import Session, Watchers, drive
@@ -25,7 +25,6 @@ from phase_gate.errors import NotAllowedError, PhaseGateError, TaskNameError, Us
 from phase_gate.storage.store import now
 from phase_gate.task import Task
 from phase_gate.tasks.board import TaskBoard
-from phase_gate.tasks.work import FINISHED
 from phase_gate.values import replace
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
 from phase_gate.workflow.settings import DriveSettings
@@ -76,10 +75,9 @@ def _drives_list(call: Call, board: TaskBoard) -> bool:
             return board.named() is not None
         except TaskNameError:
             return False
-    rows = board.overview.rows
-    if not rows:
+    if not board.overview.rows:
         return False
-    if rows and all(row.status in FINISHED for row in rows) and call.arguments.arguments:
+    if is_finished(board.overview) and call.arguments.arguments:
         return False  # an agent is named, and all tasks of the list are finished
     state = call.task().state
     return state.phase is None or state.is_done

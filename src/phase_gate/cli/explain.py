@@ -164,17 +164,13 @@ def _gate_result(call: Call, evaluation: Mapping[str, Any], code: int) -> Done:
             raise UsageError(f"{call.arguments.merge}: {error}", remedy="name a JSON file with a gate result") from None
         if not isinstance(handler, dict):
             raise UsageError(f"{call.arguments.merge} is no gate result", remedy="name a JSON file with an object")
-        _refuse_other_phase(call.arguments.merge, handler.get("phase"), result["phase"])
+        if str(handler.get("phase")).strip().upper() != result["phase"]:
+            raise NotAllowedError(
+                f"{call.arguments.merge} is not about {result['phase']}, as the last verdict is",
+                remedy=f'merge a result with "phase": "{result["phase"]}"',
+            )
         result = merge_gate_results(handler, result)
     return Done(text=render_json(result, indent=2), document=result, code=code, is_file=True)
-
-
-def _refuse_other_phase(file: str, said: object, phase: str) -> None:
-    """Refuse scores for a phase other than the verdict's."""
-    if str(said).strip().upper() != phase:
-        raise NotAllowedError(
-            f"{file} is not about {phase}, as the last verdict is", remedy=f'merge a result with "phase": "{phase}"'
-        )
 
 
 # --- the words

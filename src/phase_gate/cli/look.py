@@ -19,7 +19,6 @@ from phase_gate.gate.state import State
 from phase_gate.gate.state_extensions import WORK
 from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.storage.store import TaskStore, now
-from phase_gate.values import Value
 from phase_gate.visible import show_rows, show_text
 
 TYPE_CHECKING = False
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from phase_gate.project import Project
-    from phase_gate.storage.signal_file import SignalFile
     from phase_gate.task import Task
     from phase_gate.tasks.overview import Overview
 
@@ -98,22 +96,15 @@ def _look(call: Call) -> Done:
         return Done(text=render_status_block(verdict), document=verdict, code=standing.exit_code, is_file=True)
     if call.arguments.criteria:
         return _criteria(task.store, state, standing)
-    found = _Found(
-        breaker=at_time(state.breaker, now()),
-        overrides=[
-            *(waiver_to_json(waiver) for waiver in state.waivers if waiver.is_in_force(now())),
-            *state.overrides,
-        ],
-        waiting=_find_signal(task),
-        tasks=_overview(call, task.project),
-    )
-    document = _document(task, standing, found)
-    text = show_rows(f"{name:9}{value}" for name, value in _rows(task, standing, found, is_long=call.arguments.v))
+    breaker, tasks = at_time(state.breaker, now()), _overview(call, task.project)
+    document = _document(task, standing, breaker, tasks)
+    rows = _rows(task, standing, breaker, tasks, document, is_long=call.arguments.v)
+    text = show_rows(f"{name:9}{value}" for name, value in rows)
     if state.is_pipeline:
         from phase_gate.tasks.pipeline_show import pipeline_to_json
 
         document["pipeline"] = pipeline_to_json(state.parts[WORK])
-    if found.breaker.is_open:
+    if breaker.is_open:
         from phase_gate.cli.people import stuck_report
         from phase_gate.report.text import render_stuck
 
@@ -125,20 +116,7 @@ def _look(call: Call) -> Done:
     return Done(text=text, document=document, code=standing.exit_code if has_begun else exit_codes.OPEN)
 
 
-class _Found(Value):
-    """What a status shows in addition to state and standing."""
-
-    breaker: Breaker
-    overrides: list[Mapping[str, Any]]
-    waiting: SignalFile | None
-    tasks: Overview | None
-
-    @property
-    def signal(self) -> str:
-        return "" if self.waiting is None else self.waiting.problem or "waiting for the next evaluation"
-
-
-def _document(task: Task, standing: CurrentStatus, found: _Found) -> dict[str, Any]:
+def _document(task: Task, standing: CurrentStatus, breaker: Breaker, tasks: Overview | None) -> dict[str, Any]:
     project, state, run = task.project, task.state, task.state.last_run
     return {
         "task": project.task,
@@ -156,19 +134,30 @@ def _document(task: Task, standing: CurrentStatus, found: _Found) -> dict[str, A
             {"name": fact.name, "value": fact.value, "reason": fact.reason, "by": fact.by, "at": fact.at}
             for fact in state.facts
         ],
-        "overrides": found.overrides,
-        "breaker": spell_out(found.breaker),
-        "signal_waiting": found.signal or None,
+        "overrides": [
+            *(waiver_to_json(waiver) for waiver in state.waivers if waiver.is_in_force(now())),
+            *state.overrides,
+        ],
+        "breaker": spell_out(breaker),
+        "signal_waiting": _describe_signal(task),
         "open_runs": [run.id for run in state.open_runs if run.id not in task.lost_runs],
         "lost_runs": list(task.lost_runs),
         "last_run": None if run is None else {"id": run.id, "kind": run.kind, "phase": run.phase},
         "evaluation": None if state.evaluation is None else evaluation_to_json(state.evaluation),
-        "verification": _verification(found.tasks),
+        "verification": _verification(tasks),
     }
 
 
-def _rows(task: Task, standing: CurrentStatus, found: _Found, *, is_long: bool) -> Iterator[tuple[str, str]]:
-    project, state, breaker = task.project, task.state, found.breaker
+def _rows(
+    task: Task,
+    standing: CurrentStatus,
+    breaker: Breaker,
+    tasks: Overview | None,
+    document: Mapping[str, Any],
+    *,
+    is_long: bool,
+) -> Iterator[tuple[str, str]]:
+    project, state = task.project, task.state
     yield "root", str(project.root)
     yield "task", project.task
     if state.phase is not None:
@@ -195,30 +184,31 @@ def _rows(task: Task, standing: CurrentStatus, found: _Found, *, is_long: bool) 
         said = f"{fact.name} = {show_value(fact.value)}, declared by {fact.by} at {fact.at}: {fact.reason}"
         # The verdict below does not include it.
         yield "fact", said if fact.at < judged else f"{said} (not judged yet: run again, or signal)"
-    for override in found.overrides:
+    for override in document["overrides"]:
         yield "waived" if override["kind"] == "waive" else "override", describe_override(override)
-    if found.signal:
-        yield "signal", found.signal
+    if document["signal_waiting"]:
+        yield "signal", document["signal_waiting"]
     verdict, following = standing.verdict, standing.next_step
-    if found.tasks is not None:
+    if tasks is not None:
         from phase_gate.cli.verify import render_list
 
-        told = render_list(project, found.tasks)
-        yield "tasks", f"{found.tasks.summary}; {told}" if told else found.tasks.summary
+        told = render_list(project, tasks)
+        yield "tasks", f"{tasks.summary}; {told}" if told else tasks.summary
         if state.phase is None:  # there is only the list
-            verdict, following = told or "no cycle has begun, and verify tasks are left", found.tasks.next_command
+            verdict, following = told or "no cycle has begun, and verify tasks are left", tasks.next_command
     yield "verdict", verdict
     if following and not breaker.is_open:  # with an open circuit, the options for people are shown below instead
         yield "next", following
 
 
-def _find_signal(task: Task) -> SignalFile | None:
-    """Return the waiting signal. Imports its reader only if there is a signal file."""
+def _describe_signal(task: Task) -> str | None:
+    """Return what waits in the signal file, if there is one. Imports its reader only then."""
     if not os.path.lexists(task.store.signal_file):
         return None
     from phase_gate.storage.signal_file import read_signal_file
 
-    return read_signal_file(task.store.signal_file, spent=task.state.spent_signal)
+    waiting = read_signal_file(task.store.signal_file, spent=task.state.spent_signal)
+    return None if waiting is None else waiting.problem or "waiting for the next evaluation"
 
 
 def _overview(call: Call, project: Project) -> Overview | None:

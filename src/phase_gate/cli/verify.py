@@ -70,7 +70,8 @@ def start(call: Call) -> Done:
         task = board.named()
         if task is None:
             return _hand_out(call, board, by=given.by or "")
-        return answer_status(begin(board.session(task), by=given.by or "", show=print_aside))
+        status = begin(board.session(task), by=given.by or "", show=print_aside)
+        return Done(text=_text(status), document=status.document)
     from phase_gate.tasks.task_files import read_task_file
 
     specs = read_task_file(call.start / given.task_file, given.task_file)
@@ -199,11 +200,6 @@ def _read_attachment(call: Call) -> Attachment:
 # --- results
 
 
-def answer_status(status: TaskStatus, more: Mapping[str, Any] | None = None) -> Done:
-    """Return a task's status as the command's result."""
-    return Done(text=_text(status), document={**status.document, **(more or {})})
-
-
 def answer_step(status: TaskStatus, *, code: int | None = None, more: Mapping[str, Any] | None = None) -> Done:
     """Return the result of a step.
 
@@ -213,10 +209,8 @@ def answer_step(status: TaskStatus, *, code: int | None = None, more: Mapping[st
     verification = status.verification
     if code is None:
         code = exit_codes.GATE_CLOSED if verification.status in NOT_PASSED else exit_codes.OPEN
-    if code == exit_codes.GATE_CLOSED and status.escalation.level >= 2:
+    if verification.status is Status.BLOCKED or (code == exit_codes.GATE_CLOSED and status.escalation.level >= 2):
         code = exit_codes.CIRCUIT_OPEN  # stops an agent that runs in a loop
-    if verification.status is Status.BLOCKED:
-        code = exit_codes.CIRCUIT_OPEN
     document = {**status.document, **(more or {}), "evaluation": evaluation_to_json(status.evaluation)}
     return Done(text=_text(status), document=document, code=code)
 
@@ -268,7 +262,7 @@ def resume(call: Call) -> Done:
         document = {"wave": wave or None, "resumed": list(resumed), "by": given.by, "reason": given.reason}
         return Done(text=text, document=document, next_command="phase-gate verify status")
     status = resume_task(board.session(task), call.person())
-    return answer_status(status, more={"resumed_by": given.by, "reason": given.reason})
+    return Done(text=_text(status), document={**status.document, "resumed_by": given.by, "reason": given.reason})
 
 
 def status(call: Call) -> Done:
@@ -276,19 +270,26 @@ def status(call: Call) -> Done:
     task = board.named()
     if task is not None:
         return _one(board.session(task))
-    overview = board.overview
-    rows = ["there is no task yet"] if not overview.total else [*task_rows(overview.rows), "", *stats_rows(overview)]
+    overview, told = board.overview, render_list(board.project, board.overview)
     failed = failure_rows(overview.failures)
-    rows += ["", *failed] if failed else []
-    following, told = _following(overview), render_list(board.project, overview)
-    rows += ["", told] if told else []
+    following = overview.next_command if overview.total else "phase-gate verify start --task-file FILE"
+    rows = [*task_rows(overview.rows), "", *stats_rows(overview)] if overview.total else ["there is no task yet"]
+    rows += [*(("", *failed) if failed else ()), *(("", told) if told else ())]
+    rows += [f"  next: {following}"] if following else []
     document = {
         "tasks": [board.session(row.task).status(row).document for row in overview.rows],
         "gate_stats": stats_to_json(overview),
         "recent_failures": failures_to_json(overview.failures),
     }
-    rows += [f"  next: {following}"] if following else []
-    return Done(text=show_rows(rows), document=document, code=_code(board))
+    code = exit_codes.OPEN if is_finished(overview) else exit_codes.GATE_CLOSED
+    if any(map(overview.halted, overview.waves)) or any(map(asks_person, overview.rows)):
+        code = exit_codes.CIRCUIT_OPEN
+    return Done(text=show_rows(rows), document=document, code=code)
+
+
+def is_finished(overview: Overview) -> bool:
+    """Return whether there are verify tasks and none is left to do."""
+    return bool(overview.rows) and all(row.status in FINISHED for row in overview.rows)
 
 
 def render_list(project: Project, overview: Overview) -> str:
@@ -297,23 +298,7 @@ def render_list(project: Project, overview: Overview) -> str:
     if os.path.lexists(lock):
         killed = "the drive of the list was killed: phase-gate drive continues it"
         return killed if is_free(lock) else "a drive works on the list"
-    is_done = overview.total and all(row.status in FINISHED for row in overview.rows)
-    return "all verify tasks are finished" if is_done else ""
-
-
-def _following(overview: Overview) -> str:
-    if not overview.total:
-        return "phase-gate verify start --task-file FILE"
-    return overview.next_command
-
-
-def _code(board: TaskBoard) -> int:
-    """Return the exit code for a summary of all tasks."""
-    overview = board.overview
-    if any(map(overview.halted, overview.waves)) or any(map(asks_person, overview.rows)):
-        return exit_codes.CIRCUIT_OPEN
-    is_done = overview.total and all(row.status in FINISHED for row in overview.rows)
-    return exit_codes.OPEN if is_done else exit_codes.GATE_CLOSED
+    return "all verify tasks are finished" if is_finished(overview) else ""
 
 
 def _one(session: TaskSession) -> Done:
@@ -329,7 +314,7 @@ def _one(session: TaskSession) -> Done:
     is_written = (session.project.state_folder / "STATE.md").exists()
     result = gate_result(verification, session.output(verification), state_updated=is_written)
     code = exit_codes.OPEN if verification.status in FINISHED else exit_codes.GATE_CLOSED
-    if status.escalation.level >= 2 or verification.status is Status.BLOCKED:
+    if verification.status is Status.BLOCKED or status.escalation.level >= 2:
         code = exit_codes.CIRCUIT_OPEN
     return Done(text=show_rows(rows), document={**status.document, "late": overdue or None, **result}, code=code)
 
