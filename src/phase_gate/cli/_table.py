@@ -35,8 +35,8 @@ COMMON = (
 COMMON_CODES = {2: "the command line, a file or the rules are invalid", 11: "the state can't be trusted or written"}
 #: Meanings of codes without an explanation of their own.
 _USUAL = {"10": "a gate is closed", "12": "a person is needed", "13": "not allowed now: see the message"}
-#: Words of the text that stand for something longer. The agents are those of `agents.agent_table`.
-_STANDS_FOR = {
+#: Abbreviations in the text. The agents are those of `agents.agent_table`.
+_ABBREVIATIONS = {
     "CLIENT": "claude|codex|gemini|cursor|copilot|vscode",
     "PERSON": "--reason TEXT  why, in a sentence\n  --by NAME  the person who decides",
     "STEP": "0 the step passed; 10 it failed, or the task is not done yet; 12; 13",
@@ -374,7 +374,7 @@ class Command(Value):
 
 
 def _written_out(text: str) -> str:
-    for word, meaning in _STANDS_FOR.items():
+    for word, meaning in _ABBREVIATIONS.items():
         text = text.replace(word, meaning)
     return text
 
