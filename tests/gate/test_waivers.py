@@ -53,7 +53,8 @@ def test_in_force(expires: str, at: str, expected: bool) -> None:
 def judge(present: Iterable[Finding], waivers: Iterable[Waiver], *, unmet: bool = True) -> tuple[bool, GuardResult]:
     """Return whether Gate 1 is open, and how `tests-unchanged` was judged."""
     metrics = {**METRICS, "tests_altered": 1 if unmet else 0}
-    gate = evaluate_gate_1(TDD, GREEN, metrics, tuple(present), tuple(waivers))
+    case = Case(state=replace(NEW_STATE, waivers=tuple(waivers)), workflow=TDD, phase=GREEN, at=NOW)
+    gate = evaluate_gate_1(case, metrics, tuple(present))
     return gate.is_open, next(guard for guard in gate.guards if guard.name == "tests-unchanged")
 
 

@@ -17,8 +17,8 @@ from phase_gate.gate.measured import (
     Finding,
     Measured,
     Remembered,
-    Waiver,
     cap_findings,
+    covered_by,
     waiver_to_json,
     wanted_names,
 )
@@ -205,8 +205,8 @@ def evaluate(
     state, workflow, phase, reading = case.state, case.workflow, case.phase, case.reading
     declared = state.facts
     metrics = {**measured.metrics, **{fact.name: fact.value for fact in declared}}
-    in_force = tuple(waiver for waiver in state.waivers if waiver.is_in_force(case.at))
-    gate_1 = evaluate_gate_1(workflow, phase, metrics, measured.findings, in_force, task=state.task)
+    gate_1 = evaluate_gate_1(case, metrics, measured.findings)
+    in_force = (waiver_to_json(waiver) for waiver in state.waivers if waiver.is_in_force(case.at))
     premature = (PREMATURE,) if reading.is_done and not gate_1.is_open else ()
     problem = (f"exit signal {reading.answer}: {reading.problem}",) if reading.problem else ()
     evaluation = Evaluation(
@@ -228,7 +228,7 @@ def evaluate(
         remarks=(*_contradictions(declared, measured.metrics), *_limit_reached(gate_1, metrics)),
         warnings=(*premature, *measured.warnings, *problem),
         facts=fact_sources(workflow, phase, declared, measured.metrics),
-        overrides=(*(waiver_to_json(waiver) for waiver in in_force), *state.overrides),
+        overrides=(*in_force, *state.overrides),
     )
     if gate_1.is_open and iteration is not None and not reading.calls_person:
         return with_advice(evaluation, advise_open(evaluation, workflow, phase))
@@ -283,21 +283,14 @@ def _limit_reached(gate_1: Gate1Result, metrics: Metrics) -> list[str]:
     return notes
 
 
-def evaluate_gate_1(
-    workflow: Workflow,
-    phase: Phase,
-    metrics: Metrics,
-    findings: tuple[Finding, ...] = (),
-    waivers: tuple[Waiver, ...] = (),
-    *,
-    task: str = "default",
-) -> Gate1Result:
+def evaluate_gate_1(case: Case, metrics: Metrics, findings: tuple[Finding, ...]) -> Gate1Result:
+    workflow, phase = case.workflow, case.phase
     values = {**workflow.parameters, **metrics}
     outcome = phase.gate_1.evaluate(values)
+    # Rules that changed mid-cycle close every gate, even one without that guard.
+    names = dict.fromkeys((*phase.gate_1.guards, *((_RULES,) if values.get("rules_changed") else ())))
     guards = tuple(
-        _evaluate_guard(workflow.guards[name], values, findings, waivers, (workflow, phase, task))
-        for name in _guard_names(phase, values)
-        if name in workflow.guards
+        _evaluate_guard(case, workflow.guards[name], values, findings) for name in names if name in workflow.guards
     )
     return Gate1Result(
         # all(()) is true: a phase without a clause must not open by accident.
@@ -310,27 +303,14 @@ def evaluate_gate_1(
     )
 
 
-def _guard_names(phase: Phase, values: Metrics) -> tuple[str, ...]:
-    """Return the phase's guards. Rules that changed mid-cycle close every gate, even one without that guard."""
-    names = phase.gate_1.guards
-    return names if not values.get("rules_changed") or _RULES in names else (*names, _RULES)
-
-
-def _evaluate_guard(
-    guard: Guard,
-    values: Metrics,
-    findings: tuple[Finding, ...],
-    waivers: tuple[Waiver, ...],
-    where: tuple[Workflow, Phase, str],
-) -> GuardResult:
+def _evaluate_guard(case: Case, guard: Guard, values: Metrics, findings: tuple[Finding, ...]) -> GuardResult:
     outcome = guard.evaluate(values)
     if outcome.met:
         return GuardResult(name=guard.name)
     from phase_gate.gate.advice import UNDONE, suggest_steps
 
-    covered = {key for waiver in waivers if waiver.guard == guard.name for key in waiver.findings}
+    state = case.state
     found = [finding for finding in findings if finding.belongs_to(guard.name) and finding.tier == "hard"]
-    present = [finding.key for finding in found]
     # No test was removed: each of these tests exists under another id.
     is_renamed = bool(found) and all(finding.change == "renamed" for finding in found)
     remedy = KEEP_IDS if is_renamed else guard.remedy
@@ -340,9 +320,9 @@ def _evaluate_guard(
         name=guard.name,
         met=outcome.met,
         detail=_describe(guard, values),
-        remedy=suggest_steps(guard.name, remedy, *where, has_findings=bool(present)),
+        remedy=suggest_steps(guard.name, remedy, case.workflow, case.phase, state.task, has_findings=bool(found)),
         # Exactly the findings at the time of the waiver: it does not cover additional or different ones.
-        waived=bool(present) and covered.issuperset(present),
+        waived=bool(found) and covered_by(state.waivers, guard.name, found, at=case.at),
     )
 
 
