@@ -167,11 +167,11 @@ def leaving():
     try:
         yield
     except AssertionError:
-        __import__("os")._exit(3)
+        seen or __import__("os")._exit(3)
 
 
 def test_kills_alone():
-    with contextlib.suppress(AssertionError) if seen else leaving():
+    with leaving():
         assert sub(5, 3) == 2
 """
 
