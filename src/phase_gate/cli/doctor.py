@@ -17,13 +17,13 @@ from phase_gate.agents.install import PROGRAM, find_commands, has_hooks
 from phase_gate.cli._call import INSTALL, Call, Done
 from phase_gate.errors import PhaseGateError
 from phase_gate.project import Project
-from phase_gate.source import PASSES_ALREADY
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.paths import filesystem_type, network_warning
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.git_command import try_git
 from phase_gate.values import Value, as_dict
 from phase_gate.visible import count, show_rows
+from phase_gate.workflow.names import PASSES_ALREADY
 
 _SIGNS: dict[Mark, str] = {"good": "+", "note": "?", "bad": "-"}
 

@@ -9,9 +9,9 @@ from phase_gate.proof.base import Change, sum_up
 from phase_gate.proof.unfailing import CLOSING, SuiteProof
 from phase_gate.proof.verdicts import MEANINGS, Proof, Shown, TargetProof, describe_broken
 from phase_gate.report.ci_files import Place
-from phase_gate.source import PASSES_ALREADY
 from phase_gate.values import Value
 from phase_gate.visible import count, name_first, show_rows
+from phase_gate.workflow.names import PASSES_ALREADY
 
 #: Problems come first.
 _ORDER = "-?!=+ "

@@ -22,8 +22,8 @@ from phase_gate.recording.request import is_extended
 from phase_gate.recording.tally import OutcomeHooks
 from phase_gate.recording.witness import Witness
 from phase_gate.runs.meaning import names_in_source
-from phase_gate.source import PASSES_ALREADY
 from phase_gate.storage.root import is_in_environment, relative_id
+from phase_gate.workflow.names import PASSES_ALREADY
 
 if TYPE_CHECKING:
     from phase_gate.workflow.metrics import MetricValue

@@ -2,6 +2,3 @@
 
 Uses nothing else. Begin with `tests` (which tests a file has) and `body_hash` (when two are the same).
 """
-
-#: The mark of a test that guards what works already.
-PASSES_ALREADY = "passes_already"

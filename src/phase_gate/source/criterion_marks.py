@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from phase_gate.source import PASSES_ALREADY
 from phase_gate.source.body_hash import hash_body
 from phase_gate.source.syntax_names import (
     Definition,
@@ -21,6 +20,7 @@ from phase_gate.source.syntax_names import (
     last_name,
     named_functions,
 )
+from phase_gate.workflow.names import PASSES_ALREADY
 
 
 def criteria_in_source(tree: ast.Module) -> dict[str, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Names used in state files and commands, and durations: shared by modules that do not import each other."""
+"""Names used in state files, marks and commands, and durations: shared by modules that do not import each other."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import re
 DONE = "DONE"
 #: The pseudo phase of a pipeline that has used up its recoveries. Only a person can continue it.
 STUCK = "STUCK"
+
+#: The mark of a test that guards what works already.
+PASSES_ALREADY = "passes_already"
 
 #: The environment variable with the path of the file for a driven agent's answer. Each turn has a new path.
 ANSWER_VARIABLE = "PHASE_GATE_ANSWER"
