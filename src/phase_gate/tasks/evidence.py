@@ -163,29 +163,29 @@ class PipelineProvider(Provider):
         self.requires, self.rules = requires_of(phase), rules_of(workflow)
         self.look = Artifacts(task, workflow, pipeline)
 
-    def measure(self, context: EvidenceContext) -> Measured:
-        found = Measured(
-            metrics={
-                "attempt": self.pipeline.attempts.get(self.phase.name, 0),
-                "recoveries": self.pipeline.recoveries,
-            }
-        )
-        for part in (self._constitution, self._rules, self._artifacts, self._approved, self._consensus, self._requests):
-            found = part(found)
-        if self.phase.recovers:
-            found = self._recovery(found)
-        if DRIFT in self.phase.raises and self.rules.drift is not None:
-            found = self._drift(found, find_drift(context, self.rules, self.rules.drift, self.pipeline.base))
-        wanted = context.wanted | _ALWAYS
-        # A pending request is only reported in a phase whose rules mention it.
-        is_asked = "no-pending-request" in self.phase.gate_1.guards
-        return replace(
-            found,
-            metrics={name: value for name, value in found.metrics.items() if name in wanted},
-            findings=tuple(each for each in found.findings if is_asked or each.slug != "no-pending-request"),
+        self.measured = Measured(
+            metrics={"attempt": pipeline.attempts.get(phase.name, 0), "recoveries": pipeline.recoveries}
         )
 
-    def _constitution(self, found: Measured) -> Measured:
+    def measure(self, context: EvidenceContext) -> Measured:
+        self._constitution()
+        self._rules()
+        self._artifacts()
+        self._approved()
+        self._consensus()
+        self._requests()
+        if self.phase.recovers:
+            self._recovery()
+        if DRIFT in self.phase.raises and self.rules.drift is not None:
+            self._drift(find_drift(context, self.rules, self.rules.drift, self.pipeline.base))
+        wanted = context.wanted | _ALWAYS
+        found = self.measured
+        return replace(found, metrics={name: value for name, value in found.metrics.items() if name in wanted})
+
+    def _add(self, findings: Iterable[Finding], **metrics: MetricValue) -> None:
+        self.measured = _adding(self.measured, findings, **metrics)
+
+    def _constitution(self) -> None:
         findings = []
         for path in self.rules.constitution:
             now, recorded = digest_file(self.task.project.root / path), self.pipeline.constitution.get(path, "")
@@ -195,9 +195,9 @@ class PipelineProvider(Provider):
             if not recorded:
                 words = "was never recorded: it was not there when the pipeline began"
             findings.append(hard("constitution-kept", path, words, proof=now))
-        return _adding(found, findings, constitution_intact=not findings)
+        self._add(findings, constitution_intact=not findings)
 
-    def _rules(self, found: Measured) -> Measured:
+    def _rules(self) -> None:
         """Find the rules that changed since the cycle began."""
         project, state = self.task.project, self.task.state
         then: Mapping[str, str] = self.task.store.objects.load(self.pipeline.rules)["names"]
@@ -209,39 +209,36 @@ class PipelineProvider(Provider):
         except (ConfigurationError, WorkflowError, ConditionError) as error:
             # The pipeline uses the rules that it began with, so everything else can still be measured.
             words = f"can't be read: {error.problem}; {error.remedy}"
-            return _adding(found, [hard("rules-kept", "phase-gate.yaml", words)], pipeline_rules_changed=1)
-        changed = {name for name in {*then, *now} if then.get(name) != now.get(name)}
-        words = "has changed since the pipeline began"
-        findings = [hard("rules-kept", name, words) for name in sorted(changed)]
-        return _adding(found, findings, pipeline_rules_changed=len(findings))
+            findings = [hard("rules-kept", "phase-gate.yaml", words)]
+        else:
+            changed = sorted(name for name in {*then, *now} if then.get(name) != now.get(name))
+            findings = [hard("rules-kept", name, "has changed since the pipeline began") for name in changed]
+        self._add(findings, pipeline_rules_changed=len(findings))
 
-    def _artifacts(self, found: Measured) -> Measured:
+    def _artifacts(self) -> None:
         faults = {name: fault for name in self.requires.artifacts if (fault := self.look.fault(name))}
         findings = [
-            hard(
-                "artifacts-made",
-                name,
-                f"({self.rules.artifacts[name].path}) {fault}",
-                proof=self.look.artifact(name).digest,
-            )
+            hard("artifacts-made", name, f"({self.rules.artifacts[name].path}) {fault}", proof=self._digest(name))
             for name, fault in faults.items()
         ]
-        return _adding(found, findings, artifacts_missing=len(findings))
+        self._add(findings, artifacts_missing=len(findings))
 
-    def _approved(self, found: Measured) -> Measured:
+    def _digest(self, artifact: str) -> str:
+        return self.look.artifact(artifact).digest
+
+    def _approved(self) -> None:
         findings = []
         for name in self.requires.approved:
-            agreed, now = self.pipeline.approved.get(name), self.look.artifact(name).digest
-            if agreed != now:
-                words = "was changed after the reviewers agreed on it"
-                words = "has no consensus in this attempt" if agreed is None else words
-                findings.append(hard("as-approved", name, words, proof=now))
-        return _adding(found, findings, artifacts_unapproved=len(findings))
+            agreed = self.pipeline.approved.get(name)
+            words = "was changed after the reviewers agreed on it" if agreed else "has no consensus in this attempt"
+            if agreed != self._digest(name):
+                findings.append(hard("as-approved", name, words, proof=self._digest(name)))
+        self._add(findings, artifacts_unapproved=len(findings))
 
-    def _consensus(self, found: Measured) -> Measured:
+    def _consensus(self) -> None:
         consensus = self.requires.consensus
         if consensus is None:
-            return found
+            return
         votes = votes_on(self.look, self.workflow, consensus)
         said = []
         if votes.score is None:
@@ -258,60 +255,59 @@ class PipelineProvider(Provider):
         ]
         said += [f"the vote of {vote.by} is on another version" for vote in votes.outdated]
         findings = [hard("consensus-reached", "", text, proof=votes.version + text) for text in said]
-        score = {} if votes.score is None else {"consensus_score": votes.score}
-        return _adding(
-            found,
+        self._add(
             () if votes.is_reached else findings,
             consensus_voters=len(votes.counted),
             consensus_reached=votes.is_reached,
-            **score,
+            **({} if votes.score is None else {"consensus_score": votes.score}),
         )
 
-    def _requests(self, found: Measured) -> Measured:
+    def _requests(self) -> None:
         """Find pending requests, blocking issues, and requests of an audit."""
-        pending, blocking, asked = self.pipeline.pending, [], []
-        if not self.phase.routes and not self.phase.recovers:  # in those phases, requests lead back by themselves
-            blocking = [
-                _waiting("no-blocking-issue", each.id, each.type, each.title) for each in pending if each.blocking
-            ]
-        # A request that a person rejected is decided.
-        rejected = {each.fingerprint for each in self.pipeline.requests if each.status == "rejected"}
-        for report in self.phase.raises:
+        pending, phase, found = self.pipeline.pending, self.phase, list[Finding]()
+        if "no-pending-request" in phase.gate_1.guards:
+            found += [hard("no-pending-request", each.id, f"{each.type}: {each.title}") for each in pending]
+        if not phase.routes and not phase.recovers:  # in those phases, requests lead back by themselves
+            blocking = [each for each in pending if each.blocking]
+            found += [hard("no-blocking-issue", each.id, f"{each.type}: {each.title}") for each in blocking]
+        for report in phase.raises:
             issues = () if report == DRIFT else self.look.artifact(report).document or ()
-            for issue in issues:
-                if not issue.blocks:
-                    continue
-                if self._asks(issue):
-                    asked.append(_as_request(issue, report))
-                elif _mark(issue) not in rejected:
-                    blocking.append(_as_issue(issue, report))
-        waiting = [_waiting("no-pending-request", each.id, each.type, each.title) for each in pending]
-        findings = [*waiting, *blocking, *asked]
-        return _adding(found, findings, requests_pending=len(pending), blocking_issues=len(blocking))
+            found += [each for issue in issues if issue.blocks for each in self._raised_by(issue, report)]
+        blocked = sum(each.slug == "no-blocking-issue" for each in found)
+        self._add(found, requests_pending=len(pending), blocking_issues=blocked)
 
-    def _asks(self, issue: AuditFinding) -> bool:
-        """Return whether an audit's finding becomes a request. If that was approved before, the finding blocks."""
-        known = [each for each in self.pipeline.requests if each.fingerprint == _mark(issue)]
-        return issue.kind in REQUESTING_KINDS and not any(each.status == "approved" for each in known)
+    def _raised_by(self, issue: AuditFinding, report: str) -> Iterator[Finding]:
+        """Yield what a blocking finding of an audit leads to: a request, or a blocking issue."""
+        mark, text = fingerprint("audit", issue.kind, issue.id), f"{issue.kind}: {issue.title} ({report})"
+        decided = {each.status for each in self.pipeline.requests if each.fingerprint == mark}
+        if issue.kind in REQUESTING_KINDS and "approved" not in decided:
+            detail = f"{issue.id}: {text}"
+            # The change is decided in the phase of the architecture.
+            yield Finding(slug=CHANGE_REQUESTED, tier="advisory", id="architecture", detail=detail, proof=mark)
+        elif "rejected" not in decided:  # a person decided that one
+            found = hard("no-blocking-issue", issue.id, text, proof=mark)
+            yield replace(found, file=issue.file, line=issue.line)
 
-    def _recovery(self, found: Measured) -> Measured:
+    def _recovery(self) -> None:
         """Find out whether the root-cause record names the phase to continue with."""
         name = record_name(self.workflow, self.phase)
         seen, fault = self.look.artifact(name), self.look.fault(name)
         problem = f"{self.rules.artifacts[name].path} {fault}" if fault else ""
         problem = problem or problem_of_record(seen.document, self.pipeline, self.workflow)
         if problem:
-            return _adding(found, [hard("root-cause-known", "", problem, proof=seen.digest)], root_cause_known=False)
-        target = seen.document.rewind_to or self.pipeline.failed_phase
-        return _adding(found, (), root_cause_known=True, recovery_target=target)
+            self._add([hard("root-cause-known", "", problem, proof=seen.digest)], root_cause_known=False)
+        else:
+            target = seen.document.rewind_to or self.pipeline.failed_phase
+            self._add((), root_cause_known=True, recovery_target=target)
 
-    def _drift(self, found: Measured, drift: Drifted | None) -> Measured:
+    def _drift(self, drift: Drifted | None) -> None:
         """Find the changes outside the approved plan, each as a request."""
         if drift is None:
             words = "drift is unknown: git can't compare with the commit of the approved plan"
-            return replace(found, warnings=(*found.warnings, words))
-        findings = list(drift_findings(drift, self.workflow))
-        return _adding(found, findings, drift_found=len(findings), lines_changed=drift.lines)
+            self.measured = replace(self.measured, warnings=(*self.measured.warnings, words))
+        else:
+            findings = list(drift_findings(drift, self.workflow))
+            self._add(findings, drift_found=len(findings), lines_changed=drift.lines)
 
 
 def problem_of_record(record: RootCause, pipeline: Pipeline, workflow: Workflow) -> str:
@@ -319,26 +315,6 @@ def problem_of_record(record: RootCause, pipeline: Pipeline, workflow: Workflow)
     if record.failed_phase != pipeline.failed_phase:
         return f"the record is for {record.failed_phase}, but {pipeline.failed_phase} failed"
     return problem_of_rewind(pipeline, workflow, record.rewind_to) if record.rewind_to else ""
-
-
-def _waiting(slug: str, name: str, kind: str, title: str) -> Finding:
-    return hard(slug, name, f"{kind}: {title}")
-
-
-def _mark(issue: AuditFinding) -> str:
-    return fingerprint("audit", issue.kind, issue.id)
-
-
-def _as_issue(issue: AuditFinding, report: str) -> Finding:
-    detail = f"{issue.kind}: {issue.title} ({report})"
-    found = hard("no-blocking-issue", issue.id, detail, proof=_mark(issue))
-    return replace(found, file=issue.file, line=issue.line)
-
-
-def _as_request(issue: AuditFinding, report: str) -> Finding:
-    detail = f"{issue.id}: {issue.kind}: {issue.title} ({report})"
-    # The change is decided in the phase of the architecture.
-    return Finding(slug=CHANGE_REQUESTED, tier="advisory", id="architecture", detail=detail, proof=_mark(issue))
 
 
 def drift_findings(drift: Drifted, workflow: Workflow) -> Iterator[Finding]:

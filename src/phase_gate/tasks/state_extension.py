@@ -6,7 +6,7 @@ Replaying the ledger gives the same value. A status that can't follow the curren
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from phase_gate.codec import from_json
 from phase_gate.gate.freshness import CurrentStatus, by_verdict, closed
@@ -38,6 +38,8 @@ from phase_gate.tasks.work import (
 from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow
 
+AnyWork = TypeVar("AnyWork", bound=Work)
+
 
 def change(work: Work | None, event: Event) -> Work | None:
     """Return the work after one more event. Raises ValueError for an event that can't follow."""
@@ -48,34 +50,29 @@ def change(work: Work | None, event: Event) -> Work | None:
         return _taken(work, event)
     changes = _OF_TASKS if isinstance(work, Verification) else _OF_PIPELINES
     apply = changes.get(event.kind)
-    return work if work is None or apply is None else apply(work, event)
+    if work is None or apply is None:
+        return work
+    changed = apply(work, event)
+    is_step = isinstance(changed, Verification) and event.kind not in _NO_STEP
+    return replace(changed, last_step_at=event.at) if is_step else changed
+
+
+#: Events of verify tasks that are not a step of one.
+_NO_STEP = frozenset({"phase-exited", "agent-worked", "task-resumed", "wave-resumed", "steps-voided"})
 
 
 # --- events of both kinds
 
 
-def _failed(work: Work, event: Event) -> Work:
-    failure = replace(from_json(Failure, event.data["failure"]), at=event.at)
-    if isinstance(work, Verification):
-        return _attempt_failed(work, event, replace(failure, attempt=work.attempt))
-    assert isinstance(work, Pipeline), "there is no third kind"
-    return _gate_failed(work, event, failure)
+def _failure(event: Event) -> Failure:
+    return replace(from_json(Failure, event.data["failure"]), at=event.at)
 
 
-def _reviewed(work: Work, event: Event) -> Work:
+def _with_word(work: AnyWork, event: Event) -> AnyWork:
     """Record a reviewer's result; a second one replaces the first."""
     word = replace(from_json(Word, event.data["word"]), at=event.at)
     others = (each for each in work.words if not same_name(each.by, word.by))
-    work = replace(work, words=(*others, word))
-    if isinstance(work, Verification):
-        _expect(work, Status.REVIEWING)
-        work = _noted(work, event)
-        return _mend(
-            work,
-            lambda failure: failure.step == 3 and failure.type is FailureType.MALFORMED,
-            "a verdict that can be read",
-        )
-    return work
+    return replace(work, words=(*others, word))
 
 
 # --- verify tasks
@@ -91,11 +88,6 @@ def move(verification: Verification, status: Status, **changes: Any) -> Verifica
 def _expect(verification: Verification, status: Status) -> None:
     if verification.status is not status:
         raise ValueError(f"the task is {verification.status}, not {status}")
-
-
-def _noted(verification: Verification, event: Event) -> Verification:
-    """Record when a step was taken."""
-    return replace(verification, last_step_at=event.at)
 
 
 def _taken(before: Work | None, event: Event) -> Verification:
@@ -118,7 +110,7 @@ def _attempt_began(verification: Verification, event: Event) -> Verification:
     # From now on the work continues in another work tree, and changes are found from its files.
     moves, head = "memory" in data, data.get("head", "")
     return move(
-        _noted(verification, event),
+        verification,
         Status.EXECUTING,
         attempts={PHASE: data["attempt"]},
         began_at=event.at,
@@ -136,9 +128,7 @@ def _attempt_began(verification: Verification, event: Event) -> Verification:
 
 
 def _executor_reported(verification: Verification, event: Event) -> Verification:
-    data, verification = event.data, _noted(verification, event)
-    given = {name: data[name] for name in ("result", "by", "tree")}
-    report = Report(**given, at=event.at, flags=tuple(data.get("flags", ())))
+    report = from_json(Report, {**event.data, "at": event.at})
     if report.result["status"] == "success" and report.result["done_criteria_met"]:
         return move(verification, Status.VERIFYING, report=report)
     if report.result["status"] == "blocked":
@@ -148,9 +138,7 @@ def _executor_reported(verification: Verification, event: Event) -> Verification
 
 def _verify_started(verification: Verification, event: Event) -> Verification:
     _expect(verification, Status.VERIFYING)
-    data = event.data
-    check = Check(id=data["id"], command=data["command"], at=event.at, tree=data["tree"], limit=data["limit"])
-    return replace(_noted(verification, event), check=check)
+    return replace(verification, check=from_json(Check, {**event.data, "at": event.at}))
 
 
 def _verify_ran(verification: Verification, event: Event) -> Verification:
@@ -158,7 +146,7 @@ def _verify_ran(verification: Verification, event: Event) -> Verification:
     check = replace(from_json(Check, event.data["check"]), ended_at=event.at)
     if verification.check is None or check.id != verification.check.id:
         raise ValueError("another run of the verify command ended")
-    verification = replace(_noted(verification, event), check=check)
+    verification = replace(verification, check=check)
     return _recover(move(verification, Status.REVIEWING), 2) if check.passes else verification
 
 
@@ -166,11 +154,16 @@ def _agent_worked(verification: Verification, event: Event) -> Verification:
     return replace(verification, codes={**verification.codes, event.data["role"]: event.data.get("code") or 0})
 
 
-def _attempt_failed(verification: Verification, event: Event, failure: Failure) -> Verification:
-    verification = replace(
-        _noted(verification, event),
-        failures=(*verification.failures, failure),
-    )
+def _reviewed(verification: Verification, event: Event) -> Verification:
+    _expect(verification, Status.REVIEWING)
+    verification = _with_word(verification, event)
+    said = "a verdict that can be read"
+    return _mend(verification, lambda each: each.step == 3 and each.type is FailureType.MALFORMED, said)
+
+
+def _attempt_failed(verification: Verification, event: Event) -> Verification:
+    failure = replace(_failure(event), attempt=verification.attempt)
+    verification = replace(verification, failures=(*verification.failures, failure))
     if failure.type is FailureType.BLOCKED:
         _expect(verification, Status.BLOCKED)
         return verification
@@ -189,12 +182,12 @@ def _approved(verification: Verification, event: Event) -> Verification:
 def _skipped(verification: Verification, event: Event) -> Verification:
     data = event.data
     skip = Skip(kind=data["skip_kind"], reason=data["reason"], by=data["by"], at=event.at)
-    return move(_noted(verification, event), Status.SKIPPED, skip=skip)
+    return move(verification, Status.SKIPPED, skip=skip)
 
 
 def _committed(verification: Verification, event: Event) -> Verification:
     _expect(verification, Status.APPROVED)
-    return replace(_noted(verification, event), commit=event.data["commit"])
+    return replace(verification, commit=event.data["commit"])
 
 
 def _resumed(verification: Verification, event: Event) -> Verification:
@@ -276,19 +269,19 @@ def _request_decided(pipeline: Pipeline, event: Event) -> Pipeline:
     )
 
 
-def _gate_failed(pipeline: Pipeline, event: Event, failure: Failure) -> Pipeline:
+def _gate_failed(pipeline: Pipeline, event: Event) -> Pipeline:
     return replace(
         pipeline,
-        failures=(*pipeline.failures, failure),
+        failures=(*pipeline.failures, _failure(event)),
         failed_phase=event.data["failed_phase"],
         recoveries=pipeline.recoveries + bool(event.data["uses_recovery"]),
         at_failure=event.data.get("at_failure", pipeline.at_failure),
     )
 
 
-_OF_BOTH: Mapping[str, Callable[[Any, Event], Work]] = {"attempt-failed": _failed, "reviewed": _reviewed}
 _OF_TASKS: Mapping[str, Callable[[Any, Event], Work]] = {
-    **_OF_BOTH,
+    "attempt-failed": _attempt_failed,
+    "reviewed": _reviewed,
     "phase-exited": _approved,
     "attempt-began": _attempt_began,
     "executor-reported": _executor_reported,
@@ -302,7 +295,8 @@ _OF_TASKS: Mapping[str, Callable[[Any, Event], Work]] = {
     "steps-voided": lambda verification, event: replace(verification, voided=event.data["reason"]),
 }
 _OF_PIPELINES: Mapping[str, Callable[[Any, Event], Work]] = {
-    **_OF_BOTH,
+    "attempt-failed": _gate_failed,
+    "reviewed": _with_word,
     "phase-entered": _entered,
     "phase-exited": _exited,
     "request-made": _request_made,
