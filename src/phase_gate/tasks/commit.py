@@ -34,7 +34,11 @@ def commit_task(session: TaskSession, *, message: str | None = None) -> tuple[Ta
         step.refuse_halted()
         commit = _find_made(step)
         if not commit:
-            _refuse_held_back(step.current)
+            if why := holds_back(step.current):
+                raise NotAllowedError(
+                    f"{session.task} is approved, but {why}: manual review",
+                    remedy=f"look at it, commit it yourself, then phase-gate verify commit --task {session.task}",
+                )
             commit = _commit(step, message)
         step.record("committed", commit=commit)
     return step.status, tuple(_files_of(session.project.root, commit))
@@ -53,15 +57,6 @@ def _refuse(current: Verification) -> None:
     if current.commit:
         raise NotAllowedError(
             f"{current.task} was committed as {current.commit[:10]} already", remedy="phase-gate verify status"
-        )
-
-
-def _refuse_held_back(current: Verification) -> None:
-    why = holds_back(current)
-    if why:
-        raise NotAllowedError(
-            f"{current.task} is approved, but {why}: manual review",
-            remedy=f"look at it, commit it yourself, then phase-gate verify commit --task {current.task}",
         )
 
 

@@ -18,7 +18,7 @@ from phase_gate.storage.tree.git_command import head_of
 from phase_gate.tasks.artifacts import Artifacts, Drifted, digest_file, find_drift, fingerprint, read_artifact
 from phase_gate.tasks.handins import REQUESTING_KINDS, AuditFinding, RootCause
 from phase_gate.tasks.pipeline_show import missing_commands, votes_on
-from phase_gate.tasks.routing import CHANGE_REQUESTED, PipelineFiles, problem_of_rewind, rules_of
+from phase_gate.tasks.routing import CHANGE_REQUESTED, PipelineFiles, main_line, rules_of
 from phase_gate.tasks.work import Pipeline, find_pipeline
 from phase_gate.values import replace
 from phase_gate.visible import count
@@ -312,9 +312,14 @@ class PipelineProvider(Provider):
 
 def problem_of_record(record: RootCause, pipeline: Pipeline, workflow: Workflow) -> str:
     """Return the problem of a readable record; empty if there is none."""
-    if record.failed_phase != pipeline.failed_phase:
-        return f"the record is for {record.failed_phase}, but {pipeline.failed_phase} failed"
-    return problem_of_rewind(pipeline, workflow, record.rewind_to) if record.rewind_to else ""
+    line, failed, target = main_line(workflow), pipeline.failed_phase, record.rewind_to
+    if record.failed_phase != failed:
+        return f"the record is for {record.failed_phase}, but {failed} failed"
+    if target and target not in line:
+        return f"{target} is not a phase to go back to: {', '.join(line)}"
+    if target and failed in line and line.index(target) > line.index(failed):
+        return f"{target} comes after {failed}, which failed: no phase can be skipped"
+    return ""
 
 
 def drift_findings(drift: Drifted, workflow: Workflow) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ Pure. Only declared transitions: `next`, a request's route, a failure, and the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from phase_gate.codec import spell_out, to_json
@@ -58,26 +58,18 @@ def main_line(workflow: Workflow) -> tuple[str, ...]:
 
 
 def following(pipeline: Pipeline, workflow: Workflow, current: Phase) -> Way:
-    """Return the way on from a phase after its exit."""
+    """Return the way on from a phase after its exit.
+
+    Of the pending requests that lead back from here, the one that leads back farthest is followed. A request with a
+    later target waits for that phase: no phase is skipped.
+    """
     if current.recovers:
         return Way(phase=pipeline.leads_to or pipeline.failed_phase, how="recovered")
-    due = due_requests(pipeline, workflow, current)
-    if due:
-        return Way(phase=due[0].target, how="request", requests=due)
-    return Way(phase=current.next)
-
-
-def due_requests(pipeline: Pipeline, workflow: Workflow, current: Phase) -> tuple[Request, ...]:
-    """Return the pending requests that lead back from here, the one that leads back farthest first.
-
-    A request with a later target waits for that phase: no phase is skipped.
-    """
-    if not current.routes:
-        return ()
     line = main_line(workflow)
-    here = line.index(current.name)
-    due = [request for request in pipeline.pending if request.target in line and line.index(request.target) <= here]
-    return tuple(sorted(due, key=lambda request: line.index(request.target)))
+    behind = line[: line.index(current.name) + 1] if current.routes else ()
+    due = [request for request in pipeline.pending if request.target in behind]
+    due.sort(key=lambda request: behind.index(request.target))
+    return Way(phase=due[0].target, how="request", requests=tuple(due)) if due else Way(phase=current.next)
 
 
 def budget(workflow: Workflow) -> int:
@@ -93,12 +85,10 @@ def rules_of(workflow: Workflow) -> PipelineRules:
 def artifacts_from(workflow: Workflow, target: str) -> tuple[str, ...]:
     """Return the artifacts that this phase and later ones require."""
     line = main_line(workflow)
-    wanted = (workflow.phase(name) for name in line[line.index(target) :])
-    return _names(phase for phase in wanted if phase is not None)
-
-
-def _names(phases: Iterable[Phase]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for phase in phases for name in requires_of(phase).artifacts))
+    names = line[line.index(target) :]
+    return tuple(
+        dict.fromkeys(each for phase in workflow.phases if phase.name in names for each in requires_of(phase).artifacts)
+    )
 
 
 def entry_data(
@@ -147,17 +137,6 @@ def _comes_after_red(workflow: Workflow, phase: Phase) -> bool:
     line = main_line(workflow)
     before = (workflow.phase(name) for name in line[: line.index(phase.name)])
     return any(each is not None and each.scope == "targets" for each in before)
-
-
-def problem_of_rewind(pipeline: Pipeline, workflow: Workflow, target: str) -> str:
-    """Return the problem of a rewind that a root-cause record requests; empty if there is none."""
-    line = main_line(workflow)
-    failed = pipeline.failed_phase
-    if target not in line:
-        return f"{target} is not a phase to go back to: {', '.join(line)}"
-    if failed in line and line.index(target) > line.index(failed):
-        return f"{target} comes after {failed}, which failed: no phase can be skipped"
-    return ""
 
 
 # --- consequences of a verdict in a pipeline: its requests, and the recovery or the end after a failing gate
