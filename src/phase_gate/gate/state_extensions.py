@@ -47,7 +47,6 @@ PARTS: Mapping[str, tuple[str, frozenset[str]]] = {
                 "steps-voided",
                 "request-made",
                 "request-decided",
-                "commands-added",
             }
         ),
     ),
