@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,13 @@ from phase_gate.errors import (
     PhaseGateError,
     TamperedError,
 )
+from phase_gate.gate import state
 from phase_gate.gate.state import SCHEMA, state_to_json
+from phase_gate.gate.state_extensions import WORK
 from phase_gate.storage.ledger import canonical, digest
+from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore
+from tests.conftest import ROOT
 from tests.storage.stores import (
     begin,
     contents,
@@ -59,6 +65,15 @@ def test_a_transaction_writes_events_and_state(tmp_path: Path) -> None:
     assert (opened.serial, opened.state.phase, opened.state.cycle) == (3, "RED", 1)
     assert stored(store) == opened.shown()
     assert json.loads(store.checkpoint_file.read_bytes())["state"] == state_to_json(opened.state)
+
+
+def test_every_key_of_the_state_is_on_its_page() -> None:
+    page = (ROOT / "docs" / "reference" / "files.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"`(\w+)`", page.partition("\n## state.json")[2].partition("\n## ")[0]))
+    shows = (Opened.shown, state.show_state, state._show_last_run, state._show_verdict)
+    keys = {key for show in shows for key in re.findall(r'"(\w+)"(?:: |\] =)', inspect.getsource(show))}
+    assert {"schema", "phase", "circuit", "why", "unmet"} <= keys, "they are found in the code"
+    assert {*keys, WORK} - told == set()
 
 
 def test_the_ignore_file_of_all_tasks_comes_before_anything_else(tmp_path: Path) -> None:
