@@ -142,9 +142,8 @@ def _argument(argument: Argument) -> str:
 
 
 def schemas() -> str:
-    folder = WORKFLOWS.parent / "schemas"
-    names = (path.relative_to(DOCS.parent).as_posix() for path in sorted(folder.glob("*.json")))
-    links = [f"[{Path(name).name.removesuffix('.schema.json')}](../../{name})" for name in names]
+    names = sorted(path.name for path in (WORKFLOWS.parent / "schemas").glob("*.json"))
+    links = [f"[{name.removesuffix('.schema.json')}](../../src/phase_gate/schemas/{name})" for name in names]
     return ",\n".join(links) + ".\n"
 
 
