@@ -9,6 +9,7 @@ import pytest
 from phase_gate.config.rule_files import load_shipped_workflow
 from phase_gate.errors import PhaseOrderError, UsageError
 from phase_gate.gate.events import apply
+from phase_gate.gate.measured import Waiver
 from phase_gate.gate.order import Entry, How, decide_entry, entry_events
 from phase_gate.gate.state import NEW_STATE, Event, Snapshot, State
 from phase_gate.gate.verdict import Evaluation
@@ -172,6 +173,8 @@ def test_a_new_cycle_takes_its_baseline_from_the_last_complete_run() -> None:
         exited=True,
         latest_snapshot=latest,
         recovered=("a::b",),
+        waivers=(Waiver(guard="tests-kept", findings=("f",), reason="r", by="b", at="then"),),
+        overrides=({"kind": "guidance"},),
         signals_premature=3,
         streak=2,
     )

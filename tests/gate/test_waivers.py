@@ -90,6 +90,12 @@ def test_a_verdict_lists_what_is_in_force(at: str, is_listed: bool) -> None:
     assert waiver_to_json(given)["kind"] == "waive"
 
 
+def test_changed_rules_close_a_gate_that_leaves_their_guard_out() -> None:
+    phase = replace(GREEN, gate_1=replace(GREEN.gate_1, guards=()))
+    case = Case(state=NEW_STATE, workflow=replace(TDD, phases=(phase,)), phase=phase, at=NOW)
+    assert [evaluate_gate_1(case, {**METRICS, "rules_changed": each}, ()).is_open for each in (0, 1)] == [True, False]
+
+
 # --- skips under a waiver
 
 
