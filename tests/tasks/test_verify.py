@@ -43,7 +43,7 @@ def test_no_step_can_be_left_out(gate: Gate, left_out: str) -> None:
 
 @pytest.mark.criterion("VG-02")
 def test_the_states_of_a_task_that_fails_twice_and_passes(gate: Gate) -> None:
-    """The table itself, with everything that can't follow, is in tests/tasks/test_work.py."""
+    """The table itself, with everything that can't follow, is in tests/tasks/test_state_extension.py."""
     gate.project.write(planner=WRONG)
     states = []
 

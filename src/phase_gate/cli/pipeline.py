@@ -13,6 +13,7 @@ from phase_gate.task import Task
 from phase_gate.tasks.evidence import read_root_cause_of, record_name
 from phase_gate.tasks.handins import Ballot, parse_vote
 from phase_gate.tasks.pipeline_show import (
+    failure_to_json,
     needs_in,
     root_cause_record,
     stuck_sections,
@@ -31,7 +32,6 @@ from phase_gate.tasks.pipeline_steps import (
     start_recovery,
 )
 from phase_gate.tasks.routing import budget, enter_command, main_line, rules_of
-from phase_gate.tasks.show import failure_to_json
 from phase_gate.tasks.work import Pipeline, Request, pipeline_of
 from phase_gate.values import as_dict
 from phase_gate.visible import show_line, show_rows

@@ -11,8 +11,7 @@ from phase_gate.task import Task
 from phase_gate.tasks.artifacts import Artifacts, fingerprint
 from phase_gate.tasks.handins import RootCause
 from phase_gate.tasks.routing import budget, rules_of
-from phase_gate.tasks.show import failure_to_json
-from phase_gate.tasks.work import Choice, Pipeline, Word, find_pipeline
+from phase_gate.tasks.work import Choice, Failure, Pipeline, Word, find_pipeline
 from phase_gate.values import Value
 from phase_gate.visible import count
 from phase_gate.workflow.model import (
@@ -202,6 +201,11 @@ def vote_rows(votes: Votes, phase: str, task: str) -> list[str]:
 
 
 # --- a stuck pipeline: its failures, their cause and number, and the input that it needs from a person
+
+
+def failure_to_json(failure: Failure) -> dict[str, Any]:
+    """Return the failure of a phase's gate."""
+    return {"phase": failure.phase, "reason": failure.error, "unmet": list(failure.lines), "at": failure.at}
 
 
 def stuck_to_json(reason: str, pipeline: Pipeline, workflow: Workflow, cause: RootCause | None) -> dict[str, Any]:

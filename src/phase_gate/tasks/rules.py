@@ -37,6 +37,11 @@ NOT_FOUND = (126, 127)
 
 #: The number of failures of a task, of rejections, of time-outs and of a wave's failing tasks that needs a person.
 FAILURES, REJECTIONS, TIMEOUTS, WAVE = 3, 2, 2, 3
+_OF_A_TYPE = (
+    (FailureType.MALFORMED, FAILURES, "{} malformed results: manual review"),
+    (FailureType.ARCHITECT_REJECTION, REJECTIONS, "the reviewer rejected it {} times"),
+    (FailureType.TIMEOUT, TIMEOUTS, "{} time-outs"),
+)
 
 #: The actions of each level.
 ACTIONS: Mapping[int, tuple[str, ...]] = {
@@ -69,15 +74,9 @@ def escalate(verification: Verification, halted: str = "") -> Escalation:
     if verification.status in FINISHED:
         return Escalation(level=0)
     failed = since_resumed(verification)
-    rejected = _of(failed, FailureType.ARCHITECT_REJECTION)
-    late = _of(failed, FailureType.TIMEOUT)
-    malformed = _of(failed, FailureType.MALFORMED)
-    if malformed >= FAILURES:
-        return Escalation(level=2, reason=f"{malformed} malformed results: manual review")
-    if rejected >= REJECTIONS:
-        return Escalation(level=2, reason=f"the reviewer rejected it {rejected} times")
-    if late >= TIMEOUTS:
-        return Escalation(level=2, reason=f"{late} time-outs")
+    for kind, most, words in _OF_A_TYPE:
+        if (number := _of(failed, kind)) >= most:
+            return Escalation(level=2, reason=words.format(number))
     if len(failed) >= FAILURES:
         return Escalation(level=2, reason=f"it failed {len(failed)} times")
     return Escalation(level=1 if failed else 0, reason=count(len(failed), "failure") if failed else "")

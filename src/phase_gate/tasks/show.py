@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.codec import spell_out
+from phase_gate.codec import spell_out_each
 from phase_gate.gate.measured import Section
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.tasks.overview import RECENT, Overview
@@ -19,7 +19,6 @@ from phase_gate.tasks.work import (
     MAX_ATTEMPTS,
     NOT_PASSED,
     Failure,
-    FailureType,
     Status,
     Verification,
 )
@@ -84,7 +83,7 @@ def status_to_json(verification: Verification, escalation: Escalation) -> dict[s
         "worker": verification.by or None,
         "attempt": verification.attempt,
         "max_attempts": MAX_ATTEMPTS,
-        "previous_failures": [failure_to_json(each) for each in verification.failures],
+        "previous_failures": spell_out_each(verification.failures),
         "weak_because": list(verification.weak_because),
         "flags": list(verification.flags),
         "needs_manual_review": needs_manual_review(verification),
@@ -92,19 +91,6 @@ def status_to_json(verification: Verification, escalation: Escalation) -> dict[s
         "commit_sha": verification.commit or None,
     }
     return document | (skip_to_json(verification) if verification.skip is not None else {})
-
-
-def failure_to_json(failure: Failure) -> dict[str, Any]:
-    """Return a failure, with the fields of its kind."""
-    of_gate = ("phase", "error", "lines", "at")
-    of_step = (
-        *("attempt", "type", "step", "error", "at", "tree", "lines", "exit_code", "counts"),
-        *("recovered", "resolution"),
-    )
-    spelled = spell_out(failure)
-    if failure.type is not FailureType.GATE_FAILURE:
-        return {name: spelled[name] for name in of_step}
-    return {{"error": "reason", "lines": "unmet"}.get(name, name): spelled[name] for name in of_gate}
 
 
 def skip_to_json(verification: Verification) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 A phase requires hand-ins, artifacts, checks and review results of one version. An attempt that does not pass is a
 failure, and may be repeated. `Verification` has the fields of verify tasks only, `Pipeline` those of pipelines only.
-Pure: values, and the table of transitions. `events` applies events to them.
+Pure: values, and the table of transitions. `state_extension` applies events to them.
 """
 
 from __future__ import annotations
