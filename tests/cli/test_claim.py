@@ -165,13 +165,6 @@ def test_a_bad_threshold(green: Desk, variable: str | None, arguments: tuple[str
     assert green.error("claim", "said.txt", *arguments)[:2] == (2, "bad-usage")
 
 
-# --- evidence
-
-
-def rows(found: Any) -> dict[str, bool | None]:
-    return {each["name"]: each["present"] for each in found["indicator_rows"] if each["kind"] == "evidence"}
-
-
 # --- overrides
 
 OVERRIDE = "EXIT_STATUS: COMPLETE\nEXIT_CONFIDENCE: HIGH\nEXIT_OVERRIDE: true\n"

@@ -35,6 +35,7 @@ from tests.support import Project
         (["prove", "--exclude", "a", "--exclude=b"], {"exclude": ["a", "b"], "suite": None}),
         (["pipeline", "vote", "a", "-"], {"files": ["a", "-"]}),
         (["pipeline", "recover"], {"action": "status"}),
+        (["signal", "--done"], {"done": True, "not_done": False}),
         (["baseline", "--rev", "x", "--", "-k", "--json"], {"arguments": ["-k", "--json"], "json": False}),
     ],
     ids=" ".join,
@@ -58,8 +59,14 @@ def test_what_a_command_line_says(words: list[str], found: dict[str, Any]) -> No
         (["history", "--last", "two"], "--last 'two': no int"),
         (["signal", "--blocked", "--not-done"], "--blocked and --not-done can't be given together"),
         (["verify"], "verify is no command by itself; choose from start, "),
+        (["verify", "strt"], "there is no command 'strt' in phase-gate verify: did you mean start?"),
+        (["breaker", "rest"], "there is no command 'rest' in phase-gate breaker: did you mean reset?"),
+        (["signal", "--reson", "x"], "unrecognized arguments: --reson x: did you mean --reason?"),
+        (["verify", "--json", "start"], "--json must follow verify start"),
+        (["../check"], "there is no command '../check'"),
+        (["x" * 300], f"there is no command '{'x' * 40}'"),
     ],
-    ids=" ".join,
+    ids=lambda given: " ".join(given)[:40] if isinstance(given, list) else "",
 )
 def test_what_is_wrong_with_one(words: list[str], problem: str) -> None:
     with pytest.raises(UsageError) as caught:

@@ -143,13 +143,6 @@ def test_a_pipeline_of_another_task_stands_by_itself(pipe: Pipe) -> None:
     assert pipe.phase == "INTAKE"
 
 
-def test_a_phase_explains_what_it_requires(pipe: Pipe) -> None:
-    pipe.at("INTAKE")
-    ran = pipe.gate("explain", "review")
-    assert ran.has("review-decision: docs/pipeline/review-decision.md", "fails to RECOVERY_LOOP", "next:   AUDIT")
-    assert pipe.gate("explain", "recovery_loop").has("next:   the phase named in the root-cause record")
-
-
 def test_the_second_cycle_begins_where_the_first_was_done(pipe: Pipe) -> None:
     pipe.at("PRODUCTION_GATE")
     pipe.do()

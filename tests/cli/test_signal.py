@@ -188,9 +188,6 @@ def test_a_call_needs_a_reason(begin: Begin, arguments: tuple[str, ...], problem
     assert begin("green").error("signal", *arguments, *when) == (13, "bad-signal", problem)
 
 
-# --- 11
-
-
 # --- for the next evaluation
 
 
