@@ -115,12 +115,8 @@ class Decision(Value):
         return self.decision is Outcome.COMPLETE
 
     @property
-    def has_enough(self) -> bool:
-        return self.indicators >= self.threshold
-
-    @property
-    def signs(self) -> str:
-        return _describe_signs(self.indicators, self.threshold)
+    def is_sufficient(self) -> bool:
+        return self.indicators >= self.threshold and self.confidence >= self.confidence_needed
 
     @property
     def exit_code(self) -> int:
@@ -152,10 +148,11 @@ def decide(
         outcome, reason = Outcome.INTERRUPTED, context.interrupted
     elif breaker.is_open:
         outcome, reason = Outcome.HALTED, f"the circuit is open since {breaker.opened_at}: {breaker.reason}"
-    elif decision.claimed_done and decision.has_enough and decision.confidence >= decision.confidence_needed:
+    elif decision.claimed_done and decision.is_sufficient:
         outcome, low, breaker = Outcome.COMPLETE, 0, observe_passed_claim(breaker)
         by = "it reports done" if said.explicit else "it claims completion in prose"
-        reason = "; ".join((f"{by}, {decision.signs}, confidence {decision.confidence}", *decision.leniency))
+        signs = _describe_signs(decision.indicators, decision.threshold)
+        reason = "; ".join((f"{by}, {signs}, confidence {decision.confidence}", *decision.leniency))
     else:
         outcome, reason = Outcome.CONTINUE, _refuse(said, decision)
         is_low = decision.is_claim and decision.confidence < rules.low

@@ -144,13 +144,8 @@ class PhaseSource:
 
     def _end(self, task: Task, decision: Decision) -> Decision:
         drive, name, outcome = require_drive(task.state), task.project.task, decision.outcome
-        data = {
-            "drive": drive.id,
-            "outcome": str(outcome),
-            "reason": decision.reason,
-            "exit_code": decision.exit_code,
-        }
-        task = task.record(Event(kind="drive-ended", data=data))
+        said = {"outcome": str(outcome), "reason": decision.reason, "exit_code": decision.exit_code}
+        task = task.record(Event(kind="drive-ended", data={"drive": drive.id, **said}))
         self._has_ended = True
         doubled = self.session.settings.budget.iterations * 2
         ways = {
@@ -248,15 +243,8 @@ def _record_start(task: Task, past: DriveState | None, started: Event) -> Task:
 def _lost(drive: DriveState, opened: Iteration, *, at: str) -> Event:
     """Return the end of an iteration whose driver died. Its time counts up to the agent's time limit."""
     passed = min(max(seconds_between(opened.at, at), 0.0), drive.settings.time_limit)
-    row = Iteration(
-        number=opened.number,
-        phase=opened.phase,
-        how="lost",
-        seconds=round(passed, 3),
-        outcome="lost",
-        reason="the driver died",
-        idle=drive.idle,
-    )
+    said = {"outcome": "lost", "reason": "the driver died"}
+    row = replace(opened, at="", how="lost", seconds=round(passed, 3), idle=drive.idle, **said)
     return Event(kind="iteration-ended", data={"drive": drive.id, "iteration": to_json(row)})
 
 
