@@ -184,34 +184,29 @@ class LiveView:
 
 
 def ask(text: str, prompt: str) -> str:
-    say(text)
-    return _ask_line(prompt)
-
-
-# --- reading a line from the terminal
-
-
-def _ask_line(question: str) -> str:
     """Return the typed line with single spaces; empty if there is none, or a signal arrives, which the drive notes."""
-    draw(question, sys.stdout)
     with contextlib.suppress(EOFError):
-        if _waits_for_line():
+        if _waits_for_line(text, prompt):
             return " ".join(input().split())
     say("")
     return ""
 
 
-def _waits_for_line() -> bool:
-    """Wait until a line is typed; return False if a signal arrives before it.
+def _waits_for_line(text: str, prompt: str) -> bool:
+    """Ask, and wait until a line is typed; return False if a signal arrives before it.
 
-    A drive only notes signals, so a plain `input` would continue to wait. Signals are read from a pipe meanwhile.
+    A drive only notes signals, so a plain `input` would continue to wait. Signals are read from a pipe meanwhile, and
+    it is there before the question is shown.
     """
     if os.name == "nt":  # Windows can't wait for a console and a pipe together
-        return True
+        say(text)
+        return draw(prompt, sys.stdout)
     heard, told = os.pipe()
     os.set_blocking(told, False)
     before = signal.set_wakeup_fd(told)
     try:
+        say(text)
+        draw(prompt, sys.stdout)
         ready, _, _ = select.select([sys.stdin, heard], [], [])
         return heard not in ready
     finally:
