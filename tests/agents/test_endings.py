@@ -51,6 +51,7 @@ busy      «<GEMINI> _ApiError: {"error":{"code":529,"message":"The model is ove
 failed    <GEMINI> SyntaxError: Bad control character in string literal in JSON at position 12
 no-login  <EVENT>«[API Error: {\"error\":{\"code\":401,\"message\":\"API key not valid.\"}}]»"}}
 busy      <EVENT>«[API Error: Resource is exhausted.] Please wait and try again later.»"}}
+busy      <EVENT>«[API Error: Resource is exhausted.] Try again later, or switch to another /auth method»"}}
 failed    <EVENT>[API Error: Bad control character in string literal in JSON at position 12]"}}
 untrusted \x1b[31m«Gemini CLI is not running in a trusted directory. To proceed, use `--skip-trust`»\x1b[0m
 no-login  «Authentication failed with provider at http://127.0.0.1:1/v1 (HTTP 401).»\n  Check your key.<END>

@@ -39,8 +39,8 @@ _MEANINGS: Mapping[Kind, re.Pattern[str]] = {
     "untrusted": re.compile(r"trusted directory"),
     "no-login": re.compile(
         r"(?i)\b401\b|not logged in|please (?:log|sign) ?in|/login|api key not valid|invalid api key|unauthorized"
-        r"|auth method|no authentication|authentication[ _]?(?:error|failed|required)|missing environment variable"
-        r"|must specify"
+        r"|(?<!/)auth method|no authentication|authentication[ _]?(?:error|failed|required)"
+        r"|missing environment variable|must specify"
     ),
     "no-credit": re.compile(
         r"(?i)\b402\b|credit balance|out of credits?|insufficient_quota|payment required|quota exceeded|exceeded your"
