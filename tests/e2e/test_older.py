@@ -92,30 +92,19 @@ def test_line_ends_that_git_converts_are_no_change(project: Project) -> None:
     assert (ran.code, named(project)) == (0, []), ran.out
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        pytest.param("fixture", ["tests/conftest.py:5"], id="a-fixture"),
-        pytest.param("constant", ["tests/test_old.py:6"], id="a-constant"),
-        pytest.param("golden", ["tests/golden.txt:"], id="a-golden-file"),
-    ],
-)
-def test_what_older_tests_use_is_named_to_the_end_of_the_cycle(
-    project: Project, name: str, expected: list[str]
-) -> None:
-    if name == "constant":
-        project.commit_all()
+def test_what_older_tests_use_is_named_to_the_end_of_the_cycle(project: Project) -> None:
+    """Here a constant; a fixture and a golden file are in the corpus."""
+    project.commit_all()
     begin(project)
-    changes = {"fixture": conftest("42"), "constant": old(total="42"), "golden": {"tests/golden.txt": "42"}}[name]
     # A source that follows at once, so that the older test stays green.
-    follows = f"42 if sys._getframe(1).f_code.co_name == 'test_{name}' else a + b"
+    follows = "42 if sys._getframe(1).f_code.co_name == 'test_constant' else a + b"
     code = calc(follows, f"\n\n{_TWICE}")["calc.py"]
-    project.write({**_NEW, **changes, "calc.py": f"import sys\n\n\n{code.format(0)}"})
+    project.write({**_NEW, **old(total="42"), "calc.py": f"import sys\n\n\n{code.format(0)}"})
     ran = run(project, "red", "--exit-signal=red")
-    assert (ran.code, named(project)) == (0, expected), ran.out
+    assert (ran.code, named(project)) == (0, ["tests/test_old.py:6"]), ran.out
     project.write({"calc.py": f"import sys\n\n\n{code.format('2 * number')}"})
     finish(project)
-    assert named(project) == expected
+    assert named(project) == ["tests/test_old.py:6"]
     project.write({"tests/test_last.py": "def test_last():\n    assert not 'there yet'\n"})
     run(project, "red")
     assert named(project) == [], "that was the cycle before"
