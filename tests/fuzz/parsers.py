@@ -263,7 +263,7 @@ def vote(data: bytes) -> None:
     '<verify>a && b 2>&1</verify><done>5 <![CDATA[<tests>]]> pass</done><timeouts verify="60"/>'
     "<depends_on>b</depends_on></task></plan>",
     "name: a\nfiles: [a.py, src/]\naction: b\nverify: pytest a\ndone: 5 tests pass\ntimeouts: {verify: 60}\n",
-    "wave: w\ntasks:\n- {name: a, files: b, action: c, verify: d, done: e, flaky: accepted, flaky_reason: f}\n",
+    "- {name: a, wave: w, files: b, action: c, verify: d, done: e, flaky: accepted, flaky_reason: f}\n",
 )
 def task(data: bytes) -> None:
     for spec in parse_tasks(data, "task"):
