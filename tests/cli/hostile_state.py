@@ -59,7 +59,7 @@ def poison_folder(folder: Path, poison: Poison) -> None:
 
     out, seq, prev = bytearray(), 0, GENESIS
     for raw in (folder / "ledger.jsonl").read_bytes().splitlines(keepends=True):
-        event = parse_line(raw).event
+        event = parse_line(raw[:-1]).event
         data = event.data if event.kind == "created" else change(dict(event.data), event.kind)
         made, line = encode_transaction(
             [Event(kind=event.kind, data=data, at=event.at)], seq=seq + 1, prev=prev, state_digest="", key=None
