@@ -16,10 +16,10 @@ from phase_gate.gate.state import Event, State
 from phase_gate.gate.state_extensions import DRIVE, parts_of
 from phase_gate.project import Project
 from phase_gate.storage.ledger import REPAIR
+from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore, Transaction, now
 from phase_gate.storage.tree.fingerprint import Tree, changed_since_last_run, list_matcher
-from phase_gate.stores.shared import again_if_moved
 from phase_gate.values import replace
 from phase_gate.workflow.names import step_command
 

@@ -19,10 +19,11 @@ from phase_gate.errors import (
 )
 from phase_gate.gate.overrides import Person
 from phase_gate.gate.state import Event
+from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.paths import task_folder
 from phase_gate.storage.rollback_guard import RollbackGuard
 from phase_gate.storage.store import TaskStore
-from phase_gate.stores.shared import Head, Tail, again_if_moved
+from phase_gate.stores.shared import Head, Tail
 from phase_gate.stores.task_store import SharedTaskStore, catch_up_all
 from phase_gate.values import replace
 from tests.storage.stores import begin, declare, fact, facts, open_store, overwrite, share_task

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from phase_gate.errors import StorageError, StoreBusyError
 from phase_gate.gate.state import Event
+from phase_gate.storage.lock import again_if_moved
 from phase_gate.stores.choosing import open_address, parse_address
-from phase_gate.stores.shared import again_if_moved
 from phase_gate.stores.task_store import SharedTaskStore
 
 

@@ -18,8 +18,8 @@ from phase_gate.gate.overrides import WORD, Kind, forced_events, override_record
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.stuck import StuckReport, Tried, describe_stuck
 from phase_gate.gate.verdict import evaluation_to_json
+from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.store import now
-from phase_gate.stores.shared import again_if_moved
 from phase_gate.values import replace
 from phase_gate.visible import count, show_line, show_rows
 

@@ -18,10 +18,10 @@ from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.project import Project
 from phase_gate.report.text import table_lines
 from phase_gate.storage.ledger import Line
+from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.opening import read_event
 from phase_gate.storage.repair import repair
 from phase_gate.storage.store import TaskStore, Transaction
-from phase_gate.stores.shared import again_if_moved
 from phase_gate.values import replace
 from phase_gate.visible import count, show_rows
 

@@ -11,8 +11,8 @@ from phase_gate.evidence.gathering import remember
 from phase_gate.gate.judging import evaluate_without_run
 from phase_gate.gate.order import Entry, entry_events, next_phase, stuck_error, what_is_missing, what_to_do
 from phase_gate.gate.verdict import Evaluation
+from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
-from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.tasks.work import pipeline_of
 from phase_gate.values import Value, replace

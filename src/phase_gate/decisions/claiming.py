@@ -17,8 +17,8 @@ from phase_gate.gate.judging import evaluate_again, judgement_events
 from phase_gate.gate.overrides import Person, refuse_excuse
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation, Signal
+from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.store import Transaction
-from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
 from phase_gate.visible import count

@@ -17,6 +17,7 @@ from phase_gate.gate.state_extensions import parts_of
 from phase_gate.gate.verdict import Evaluation, Reading, Signal, phase_command, show_next, start_command, strictest
 from phase_gate.project import Project
 from phase_gate.proof.task_proof import prove_before_exit
+from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.signal_file import (
     SignalFile,
     read_signal_file,
@@ -24,7 +25,6 @@ from phase_gate.storage.signal_file import (
     write_signal_file,
 )
 from phase_gate.storage.store import now
-from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.visible import name_first

@@ -20,8 +20,8 @@ from phase_gate.drive.prompt_user import ask_for_guidance, ask_for_signal
 from phase_gate.drive.turn import Turn
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.state import Event
+from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.store import DRIVE_NAME, TaskStore
-from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.tasks.rules import seconds_between
 from phase_gate.values import replace

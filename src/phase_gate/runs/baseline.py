@@ -17,7 +17,7 @@ from phase_gate.report.panel import Line
 from phase_gate.runs.hello import take_surroundings
 from phase_gate.runs.meaning import take_inventory
 from phase_gate.runs.sessions import RecordedSession, Screen
-from phase_gate.stores.shared import again_if_moved
+from phase_gate.storage.lock import again_if_moved
 from phase_gate.task import Task
 from phase_gate.visible import count
 

@@ -18,11 +18,11 @@ from phase_gate.gate.run_end import judge_run
 from phase_gate.gate.state import Event, Snapshot, State
 from phase_gate.gate.verdict import ABSENT, Reading, strictest
 from phase_gate.project import who_am_i
+from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import save_last_run
-from phase_gate.stores.shared import again_if_moved
 from phase_gate.values import replace
 
 TYPE_CHECKING = False

@@ -25,12 +25,11 @@ from phase_gate.runs.ending import write_end
 from phase_gate.runs.evaluation_input import make_record
 from phase_gate.runs.hello import Hello, choose_reports, refuse_outside_verify, take_surroundings, written_below
 from phase_gate.runs.meaning import AtStart, read_frozen
-from phase_gate.storage.lock import RunLock, host_name
+from phase_gate.storage.lock import RunLock, again_if_moved, host_name
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.paths import DEFAULT_TASK, task_names
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.tree.fingerprint import Tree
-from phase_gate.stores.shared import again_if_moved
 from phase_gate.workflow.model import Phase, Workflow, name_rules
 
 if TYPE_CHECKING:

@@ -1,23 +1,31 @@
-"""The lock that protects a task's state: a kernel lock, which the system releases when its holder dies.
+"""How writers of a task take turns: by a kernel lock on one machine, and by a second try across machines.
 
-It is on a separate file: the state file is replaced on every write, and a lock on the replaced file would protect
-nothing. A small file next to it names the holder, for people only.
+The system releases the lock when its holder dies. It is on a separate file: the state file is replaced on every write,
+and a lock on the replaced file would protect nothing. A small file next to it names the holder, for people only.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from phase_gate.bound import os, time
-from phase_gate.errors import LockTimeoutError, StorageError
+from phase_gate.errors import LockTimeoutError, MovedError, StorageError, StoreBusyError
 from phase_gate.storage import cache
 from phase_gate.storage.files import REAL, FileSystem, refuse, remove_file
 from phase_gate.workflow.settings import DEFAULT_LOCK_TIMEOUT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ParamSpec, TypeVar
+
+    P = ParamSpec("P")
+    T = TypeVar("T")
 
 #: Seconds between two tries of a waiting process: 50 of them leave the holder enough processor time.
 _TRIES_EVERY = 0.02
@@ -124,6 +132,44 @@ def _refuse_lock(path: Path, error: OSError) -> StorageError:
         f"{path.name} can't be locked: {error}",
         remedy="name a folder on a local disk with --phase-dir or PHASE_GATE_DIR",
     )
+
+
+# --- changing a task once more where another machine was first
+
+
+#: How often a change is tried when others are always first.
+_TRIES = 40
+#: The wait before the next try, in seconds at least, and in durations of a try at most. It doubles each time, and most
+#: of it is random, so that the members of a crowd are first in turns.
+_FIRST_WAIT, _LONGEST_IN_TRIES = 0.05, 4
+
+
+def again_if_moved(function: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a function that changes a task: call it again, on the new state, if another machine was first.
+
+    For functions with one transaction that decide inside it. Without a shared store they are called once.
+    """
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        for number in range(_TRIES):
+            began = time.monotonic()
+            try:
+                return function(*args, **kwargs)
+            except MovedError:
+                _wait(number, time.monotonic() - began)
+        raise StoreBusyError(
+            f"other machines were first {_TRIES} times in a row", remedy="try again when fewer of them write"
+        )
+
+    return call
+
+
+def _wait(number: int, took: float) -> None:
+    import random  # here: most changes are the first
+
+    longest = max(_FIRST_WAIT, took) * min(2**number, _LONGEST_IN_TRIES)
+    time.sleep(longest * random.uniform(0.1, 1.0))
 
 
 # --- an exclusive lock of the operating system on a file

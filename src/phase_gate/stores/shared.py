@@ -6,21 +6,14 @@ reading one is a single query. The store only decides which writer is first. Its
 
 from __future__ import annotations
 
-import functools
-import time
 from collections.abc import Mapping
 
-from phase_gate.errors import MovedError, StoreBusyError
 from phase_gate.storage.ledger import GENESIS
 from phase_gate.values import Value, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import ParamSpec, Protocol, TypeVar
-
-    P = ParamSpec("P")
-    T = TypeVar("T")
+    from typing import Protocol
 else:
     Protocol = object
 
@@ -85,41 +78,3 @@ class SharedStore(Protocol):
     def forget(self, task: str) -> None:
         """Forget what this machine has seen of a task: a person accepts what the store has now."""
         raise NotImplementedError
-
-
-# --- changing a task once more where another machine was first
-
-
-#: How often a change is tried when others are always first.
-_TRIES = 40
-#: The wait before the next try, in seconds at least, and in durations of a try at most. It doubles each time, and most
-#: of it is random, so that the members of a crowd are first in turns.
-_FIRST_WAIT, _LONGEST_IN_TRIES = 0.05, 4
-
-
-def again_if_moved(function: Callable[P, T]) -> Callable[P, T]:
-    """Decorate a function that changes a task: call it again, on the new state, if another machine was first.
-
-    For functions with one transaction that decide inside it. Without a shared store they are called once.
-    """
-
-    @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        for number in range(_TRIES):
-            began = time.monotonic()
-            try:
-                return function(*args, **kwargs)
-            except MovedError:
-                _wait(number, time.monotonic() - began)
-        raise StoreBusyError(
-            f"other machines were first {_TRIES} times in a row", remedy="try again when fewer of them write"
-        )
-
-    return call
-
-
-def _wait(number: int, took: float) -> None:
-    import random  # here: most changes are the first
-
-    longest = max(_FIRST_WAIT, took) * min(2**number, _LONGEST_IN_TRIES)
-    time.sleep(longest * random.uniform(0.1, 1.0))

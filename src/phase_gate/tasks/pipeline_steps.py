@@ -12,8 +12,8 @@ from phase_gate.gate.order import Entry, How, entry_events, shorten
 from phase_gate.gate.overrides import Person, override_record, refuse_excuse
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.state_extensions import WORK
+from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.store import Transaction
-from phase_gate.stores.shared import again_if_moved
 from phase_gate.task import Task
 from phase_gate.tasks.artifacts import Artifacts
 from phase_gate.tasks.handins import Ballot

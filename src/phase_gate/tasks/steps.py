@@ -12,7 +12,7 @@ from phase_gate.gate.judging import judged_event
 from phase_gate.gate.overrides import Person, forced_events, override_record, refuse_excuse
 from phase_gate.gate.verdict import ABSENT, Reading, with_advice
 from phase_gate.identities import same_name
-from phase_gate.stores.shared import again_if_moved
+from phase_gate.storage.lock import again_if_moved
 from phase_gate.tasks.board import LONGEST, Step, TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.changes import TaskChanges
 from phase_gate.tasks.handins import (
