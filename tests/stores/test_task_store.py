@@ -40,7 +40,7 @@ def server() -> in_memory.Server:
 @pytest.fixture
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     waits: list[float] = []
-    monkeypatch.setattr("phase_gate.stores.shared.time.sleep", waits.append)
+    monkeypatch.setattr("phase_gate.storage.lock.time.sleep", waits.append)
     return waits
 
 
