@@ -67,6 +67,11 @@ def test_any_other_answer_keeps_the_gate_closed(begin: Begin, option: str, said:
     assert desk.json("status")["exited"] is False
 
 
+def test_an_answer_without_a_reason_names_who_gave_it(begin: Begin) -> None:
+    ran = begin("green").gate("signal", "--not-done", "--by", "ann")
+    assert ran.has("Gate 2  waiting  not done (ann)")
+
+
 # --- 13: stale
 
 

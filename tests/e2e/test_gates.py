@@ -407,7 +407,7 @@ def test_a_failure_after_a_pass_starts_the_streak_anew(project: Project) -> None
         if ran.code == 1:
             assert sentence(verdict) == "not done: test_steps.py::test_step_1 fails"
             assert verdict["next_command"] == "pytest --phase=green"
-            assert ran.has("another outcome on the same tree", "0 >= 2")
+            assert ran.has("ended differently on the same files", "0 >= 2")
     assert seen == [(10, 1, False), (1, 0, False), (10, 1, False), (0, 2, True)]
 
 

@@ -157,6 +157,7 @@ def test_a_person_is_named_where_both_phases_refuse(in_green: Project, guard: st
     else:
         shutil.rmtree(in_green.root / ".phase-gate")
     assert in_green.run("--phase=green", "-v").has(guard, "pytest --phase=red")
+    assert "    : " not in in_green.gate("explain", guard).out, "a finding on no file or test has no subject"
     back = in_green.run("--phase=red", "-v")
     assert back.code == 10
     assert "git stash push -u -- FILE), then run: pytest --phase=red" in back.text, "by name: the new test stays"
@@ -169,7 +170,9 @@ def test_a_person_is_named_where_both_phases_refuse(in_green: Project, guard: st
 def test_red_says_what_to_do_where_the_code_is_there_already(project: Project) -> None:
     project.write(calc=CALC, test_calc=FAILING_TESTS).commit_all()
     project.run("--phase=red", "--phase-report=verdict.json")
-    assert "git stash" in project.report()["next_hint"]
+    hint = project.report()["next_hint"]
+    assert hint.startswith("write a test that fails; if its code is there already, take that back (")
+    assert "git stash" in hint
 
 
 # --- texts with examples

@@ -417,3 +417,18 @@ def test_a_streak_that_starts_over_names_what_changed(passing: Project) -> None:
     passing.write(helper="ONE = 1\n")
     ran = passing.run("--phase=green")
     assert "; the streak starts over because these files changed: helper.py" in ran.text
+    assert ran.text.endswith("next pytest --phase=green"), ran.text
+
+
+def test_a_file_that_a_tool_writes_may_be_ignored(passing: Project) -> None:
+    """A run that is piped into a file of the project changes it, each time."""
+    passing.commit_all()
+    passing.run("--phase=green")
+    passing.write({"output.txt": "1 passed\n"})
+    ran = passing.run("--phase=green")
+    hint = "next if a tool writes output.txt, name it in .gitignore, then run: pytest --phase=green"
+    assert ran.text.endswith(hint), ran.text
+    passing.write({".gitignore": "output.txt\n"})
+    ran = passing.run("--phase=green")
+    assert "because these files changed: .gitignore, output.txt" in ran.text
+    assert ran.text.endswith("next pytest --phase=green"), ran.text

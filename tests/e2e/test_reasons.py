@@ -67,7 +67,7 @@ def test_each_refused_test_is_named_with_its_class_place_and_remedy(project: Pro
     for case in cases:
         finding = findings.pop(case.file)
         assert finding["tier"] == "hard"
-        assert finding["detail"].startswith(f"{case.reason}")
+        assert finding["detail"].startswith(f"is refused as {case.reason}")
         assert finding["detail"].endswith(f"; {REMEDIES[case.reason]}")
         if case.name in PLACES:
             file, line, detail = PLACES[case.name]

@@ -119,7 +119,8 @@ def _explain_guard(task: Task, name: str) -> tuple[list[str], dict[str, Any]]:
             rows.append("  last verdict: met" if each.met else f"  last verdict: {each.detail}")
     for finding in found:
         place = "" if finding.line is None else f" ({finding.file}:{finding.line})"
-        rows.append(f"    {finding.id or finding.file}: {finding.detail}{place}")
+        subject = finding.id or finding.file
+        rows.append(f"    {subject}{subject and ': '}{finding.detail}{place}")
     if name == "tests-unchanged" and state.freeze.red_sources is not None:
         frozen = task.store.objects.load(state.freeze.red_sources)
         changed = sorted({each.file for each in found} & frozen.keys())

@@ -349,6 +349,7 @@ def _git(folder: Path, *arguments: str) -> str:
         said = str(error)
     if said:
         raise NotAllowedError(
-            f"git {arguments[0]}: {said}", remedy="name a revision that git knows, inside a repository"
+            f"git {arguments[0]}: {said}",
+            remedy="name a revision that git knows, inside a repository; a shallow clone needs: git fetch --unshallow",
         )
     return os.fsdecode(done.stdout)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from phase_gate.gate.breaker import describe_open
+from phase_gate.gate.freshness import hint_at_outputs
 from phase_gate.gate.measured import ALREADY_PASSING, BROKEN_MODULE, STREAK_STARTS_OVER, TEST_FAILS
 from phase_gate.gate.verdict import LET_ONE_RUN, Evaluation, Gate1Result, Reading, Verdict, phase_command
 from phase_gate.values import Literal
@@ -90,9 +91,9 @@ def _what_makes_red(phase: Phase, gate_1: Gate1Result, metrics: Metrics) -> str:
     if phase.tests != "failing" or not all(guard.passes for guard in gate_1.guards):
         return ""
     if metrics.get("tests_passing"):
-        return f"take their code back ({STASH}), or mark them passes_already"
+        return f'take their code back ({STASH}), or mark them: @pytest.mark.passes_already("why")'
     if metrics.get("tests_total") == 0 and metrics.get("suite_total"):
-        return f"write it, or take its code back ({STASH})"
+        return f"write a test that fails; if its code is there already, take that back ({STASH})"
     return ""
 
 
@@ -201,7 +202,8 @@ def _what_changes(phase: Phase, clause: Clause, metrics: Metrics, findings: tupl
         return f"change the code until {_first(failing)} {'passes' if len(failing) == 1 else 'pass'}"
     if "consecutive_green_runs" in clause.values:
         flaky = [finding for finding in findings if finding.slug == "flaky"]
-        return f"make {_first(flaky)} pass without a rerun" if flaky else ""
+        changed = [finding.file for finding in findings if finding.slug == STREAK_STARTS_OVER]
+        return f"make {_first(flaky)} pass without a rerun" if flaky else hint_at_outputs(changed)
     words = next((words for name, words in _TO_DO.items() if name in clause.values), "")
     return words or f"change what has to change for {clause.text}"
 

@@ -163,9 +163,9 @@ def describe_changes(changed: Sequence[str]) -> str:
 
 
 def hint_at_outputs(changed: Sequence[str]) -> str:
-    """Return a hint in case a tool writes one of these files; empty if all of them are code."""
+    """Return a hint in case a tool writes one of these files; empty for code, and once .gitignore has changed."""
     data = next((path for path in changed if not path.endswith(".py")), None)
-    return "" if data is None else f"if a tool writes {data}, name it in .gitignore"
+    return "" if data is None or ".gitignore" in changed else f"if a tool writes {data}, name it in .gitignore"
 
 
 def _why_not_counted(state: State) -> str:

@@ -156,7 +156,7 @@ def _find_findings(run: JudgedRun, frozen: list[Finding]) -> tuple[Finding, ...]
         *find_weakened(run),
         *name_tests("flaky", "advisory", judged.flaky, "passed only after a rerun"),
         *name_tests("odd-xpass", "advisory", judged.odd, "passes against an xfail mark that is new"),
-        *name_tests("two-outcomes", "advisory", {*_two_outcomes(run)}, "another outcome on the same tree"),
+        *name_tests("two-outcomes", "advisory", {*_two_outcomes(run)}, "ended differently on the same files"),
         *_too_fast(record, run.state),
         *_streak_starts_over(run),
     )
@@ -241,7 +241,10 @@ def _in_the_way(run: JudgedRun) -> tuple[Finding, ...]:
 
 
 def _refusals(record: RunRecord, judged: Judgement) -> list[Finding]:
-    rows = _refused_targets(record, judged).items()
+    def describe(failure: Failure) -> str:
+        error = failure.detail and f": {failure.detail}"
+        return f"is refused as {failure.reason}{error}; {REMEDIES[failure.reason]}"
+
     return [
         Finding(
             slug="red-for-a-reason",
@@ -249,9 +252,9 @@ def _refusals(record: RunRecord, judged: Judgement) -> list[Finding]:
             id=test_id,
             file=failure.file,
             line=failure.line,
-            detail=": ".join(filter(None, (failure.reason, failure.detail))) + f"; {REMEDIES[failure.reason]}",
+            detail=describe(failure),
         )
-        for test_id, failure in rows
+        for test_id, failure in _refused_targets(record, judged).items()
     ]
 
 

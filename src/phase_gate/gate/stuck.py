@@ -99,7 +99,7 @@ def _what_to_decide(task: str, phase: str, breaker: Breaker, last: Tried | None,
     if last is not None and last.failing:
         wrong = of_task('phase-gate signal --test-wrong --reason "..."', task)
         questions.append(f"Is a test wrong? Then: {wrong}, correct it{f', {back}' if back else ''}")
-        questions.append("Is something missing that the work needs (a decision, an access, a dependency)?")
+        questions.append("Is something missing that the work needs (a decision, access, a dependency)?")
     if not breaker.is_open:
         return (*questions, "Does the next run try something else?")
     questions.append(f"Try once more, with help: {breaker_command('reset', task)}")

@@ -194,7 +194,7 @@ def _describe_gate_2(evaluation: Evaluation) -> tuple[str, str]:
         return "given", said
     waits = {
         "absent": "no exit signal",
-        "not-done": f"not done: {said}",
+        "not-done": f"not done: {said}" if gate.reason else f"not done ({gate.by})",
         "held": "the exit signal counts with the last confirming run",
     }
     return "waiting", waits.get(gate.answer, f"the exit signal is {gate.answer}: {gate.problem}")
