@@ -65,7 +65,7 @@ def test_from_another_revision(mixed: Desk) -> None:
 @pytest.mark.parametrize("story", ["red", "green-once", "green"], ids=["in-red", "in-green", "before-the-signal"])
 def test_not_in_the_middle_of_a_cycle(begin: Begin, story: str) -> None:
     desk = begin(story)
-    assert desk.error("baseline") == (13, "not-allowed", "cycle 1 has begun: its baseline is what was so before it")
+    assert desk.error("baseline") == (13, "not-allowed", "cycle 1 has begun: a baseline could excuse what it broke")
 
 
 @pytest.mark.parametrize(

@@ -240,7 +240,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "test-fails": "The test fails in a phase that wants passing tests.",
         "tests-gone": "The test was known before this cycle, and is missing since RED: it was not moved or renamed.",
         "too-broad": "The command runs more than this task; a failure may have nothing to do with it.",
-        "two-outcomes": "The test ended otherwise in the run before, on the same files.",
+        "two-outcomes": "The test ended differently in the run before, on the same files.",
         "vague-done": "The description of done can't be checked.",
         "worker-silent": "A worker ended without telling what it saw.",
     },
@@ -266,7 +266,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "run": {
         "complete": "Every known test ran. Only such a run is judged and counted.",
         "partial": "Known tests were left out, so the run does not count.",
-        "incomplete": "The run stopped early, or files changed while it ran, so it does not count.",
+        "incomplete": "The run stopped early, files changed, or it can't go back to RED: it does not count.",
         "empty": "No test was collected, or every test was skipped.",
         "void": "No test was meant to run.",
         "nested": "A run inside another run. It proves nothing about the outer one.",

@@ -244,6 +244,6 @@ def refuse_baseline(state: State, workflow: Workflow) -> None:
     if state.phase is None or may_end_here(state, workflow):
         return
     raise NotAllowedError(
-        f"cycle {state.cycle} has begun: its baseline is what was so before it",
+        f"cycle {state.cycle} has begun: a baseline could excuse what it broke",
         remedy="finish the cycle first; the next one takes its baseline from the last complete run by itself",
     )
