@@ -53,7 +53,7 @@ def draw_drive() -> str:
                 "seconds": 2.0,
             },
         ),
-        ("claim-weighed", {"outcome": "continue", "reason": "1 test failed in the last complete run (iteration 1)"}),
+        ("claim-weighed", {"outcome": "continue", "reason": "1 test failed in the last complete run"}),
         ("iteration-ended", {"outcome": "go-on", "reason": "test_slug.py::test_signs fails"}),
         ("iteration-started", {"number": 3, "phase": "GREEN"}),
     ]

@@ -80,7 +80,7 @@ def test_done_with_failing_tests_is_blocked(begin: Begin) -> None:
     desk = begin("stuck-1")
     code, found = claim(desk, f"All tasks are completed. Ready for review. No remaining work.\n\n{RALPH}")
     assert (code, found["decision"], found["gate"]) == (10, "continue", "blocked")
-    assert found["reason"] == "1 test failed in the last complete run (iteration 1)"
+    assert found["reason"] == "1 test failed in the last complete run"
     assert found["contradictions"][0].startswith(
         "TESTS_STATUS: PASSING was claimed, and it is not so: Gate 1 is closed"
     )

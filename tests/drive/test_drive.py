@@ -98,7 +98,7 @@ def test_a_drive_at_the_end_of_a_cycle_begins_the_next_one(track: Begin) -> None
     rows = driven.rows(code=0)
     assert [row["phase"] for row in rows if row["event"] == "iteration-started"] == ["GREEN", "NOTES"]
     assert driven.state()["cycle"] == 2
-    assert driven.drive("--resume").has("the last drive of this task came to an end")
+    assert driven.drive("--resume").has("the last drive of this task came to an end", "try: phase-gate drive\n")
 
 
 # --- claims, cheats, stubbornness

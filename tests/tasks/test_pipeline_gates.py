@@ -298,6 +298,8 @@ def test_requests_have_types_a_routing_map_and_a_status(pipe: Pipe) -> None:
     assert pipe.gate("pipeline", "request", "new", "--type", "scope", "--title", "more scope").code == 13
     assert pipe.gate("pipeline", "request", "reject", "CR-1").code == 2  # without a reason
     assert pipe.gate("pipeline", "request", "reject", "CR-1", "--reason", "next year", "--by", "bob").code == 0
+    unknown = pipe.gate("pipeline", "request", "approve", "CR-99", "--by", "bob")
+    assert unknown.has("there is no request 'CR-99'", "try: phase-gate pipeline request list")
     assert pipe.gate("pipeline", "request", "approve", "CR-1").code == 13  # decided
     assert pipe.gate("pipeline", "request", "approve", "CR-9").code == 2
     # What lies ahead is approved, and nothing is skipped for it.

@@ -509,6 +509,8 @@ def test_the_progress_is_drawn_as_in_the_document(gate: Gate) -> None:
     gate.verify()
     assert "Gate Progress: [#######-] Step 3/3" in gate.state_file
     assert gate.review().has("Gate Progress: [########] Step 3/3", "[x] Step 3: Reviewer    - APPROVED")
+    assert gate.call("verify", "start", "--task", TASK).has("is APPROVED: no attempt is left to begin")
+    assert gate.call("verify", "show").has("no task waits for a step")
 
 
 @pytest.mark.criterion("VG-20", "VG-22")

@@ -22,7 +22,7 @@ from phase_gate.workflow.model import Phase
 _MAX_PLAN = 4 * 1024 * 1024
 
 #: How to get a verdict on the current files, by whether the phase has no tests.
-_JUDGE = {False: "run the tests", True: "have the phase judged"}
+_JUDGE = {False: "run the tests", True: "type phase-gate advance"}
 
 
 def measure_claim(task: Task, *, claim_file: Path | None = None, show: Callable[[str], None]) -> ClaimContext:
@@ -89,7 +89,7 @@ def _measured_failure(state: State, phase: Phase, tests: Known) -> str:
     failing = 0 if measured is None else measured.measured.metrics.get("suite_failing", 0)
     if measured is not None and phase.tests != "failing" and isinstance(failing, int) and failing:
         # Even if files changed since: the tests count as failing until another run.
-        return f"{count(failing, 'test')} failed in the last complete run (iteration {measured.iteration})"
+        return f"{count(failing, 'test')} failed in the last complete run"
     return tests.reason if tests.met is False else ""
 
 

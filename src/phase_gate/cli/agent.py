@@ -115,7 +115,7 @@ def _install(call: Call) -> Done:
     rewritten = [show_diff(edit) for edit in settings.values() if edit.changes and edit.before is not None]
     doctor = "phase-gate doctor" if program is None else f"phase-gate doctor --program {shlex.quote(program)}"
     return Done(
-        text="\n".join([*rows, *rewritten, f"  next: {doctor} runs the hooks as the agent would"]),
+        text="\n".join([*rows, *rewritten, f"  next: {doctor}  # runs the hooks as the agent would"]),
         document={**document, "written": bool(changed)},
     )
 

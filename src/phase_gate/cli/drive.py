@@ -88,7 +88,7 @@ def _choose_phases(call: Call, task: Task) -> PhaseSource:
     settings, goal = project.configuration.drive, _read_goal(call, task)
     past = find_drive(task.state) if resumes else None
     if resumes and past is None:
-        raise NotAllowedError("this task was never driven", remedy="phase-gate drive -- COMMAND")
+        raise NotAllowedError("this task was never driven", remedy="phase-gate drive")
     if past is not None:
         settings = past.settings
         goal = goal or ("" if past.goal is None else str(task.store.objects.load(past.goal)))

@@ -158,7 +158,7 @@ def _going_on(task: Task, pipeline: Pipeline, phase: Phase) -> Done:
     record = root_cause_record(pipeline.failed_phase)
     rows.append(f"{rules.artifacts[record_name(workflow, phase)].path} looks like this:")
     rows += [f"  {row}" for row in render_json(record, indent=2).splitlines()]
-    rows.append(f"  next: {look_command(state.task)}, once they are written and agreed on")
+    rows.append(f"  next: {look_command(state.task)}  # once they are written and agreed on")
     document = {**_recoveries(pipeline, workflow), "rewinds": allowed, "record": record}
     return Done(text=show_rows(rows), document=document, code=exit_codes.GATE_CLOSED)
 

@@ -323,7 +323,7 @@ def show(call: Call) -> Done:
     """Print the reviewer's material for a verified task, else the executor's instructions."""
     board = open_board(call)
     first = (*IN_PROGRESS, *NOT_PASSED, Status.BLOCKED)
-    session = board.session(board.named() or board.waiting((*first, Status.PENDING), "a look", first=first))
+    session = board.session(board.named() or board.waiting((*first, Status.PENDING), "a step", first=first))
     verification = session.verification()
     if verification.status in (Status.REVIEWING, Status.APPROVED):
         document = make_bundle(session)

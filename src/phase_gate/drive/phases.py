@@ -66,7 +66,7 @@ class PhaseSource:
         if self.resumes and (past is None or past.outcome == Outcome.DONE):
             raise NotAllowedError(
                 "no drive of this task is unfinished" if past is None else "the last drive of this task came to an end",
-                remedy=of_task("phase-gate drive -- AGENT", task.project.task),
+                remedy=of_task("phase-gate drive", task.project.task),
             )
         agent = list(self.roles.usual.words)
         started = Event(

@@ -112,7 +112,7 @@ def _started(data: _Data) -> tuple[str, ...]:
 
 
 def _agent(data: _Data) -> tuple[str, ...]:
-    took = f"{data['text']} after {show_duration(data['seconds'])}"
+    took = f"{data['text']} after {show_duration(round(data['seconds']))}"
     if data["role"] in ("executor", "reviewer"):
         went_well = data["how"] == "ended" and data["code"] == 0
         return () if went_well else (f"{data['where']}: {took}: {data['transcript']}",)

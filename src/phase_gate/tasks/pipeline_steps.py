@@ -197,8 +197,7 @@ def _find(change: Transaction, name: str | None) -> Request:
         raise UsageError("the request is missing", remedy="name one of: phase-gate pipeline request list")
     request = next((each for each in requests if each.id.upper() == name.upper()), None)
     if request is None:
-        known = ", ".join(each.id for each in requests) or "there is none"
-        raise UsageError(f"there is no request {shorten(name)}", remedy=f"known: {known}")
+        raise UsageError(f"there is no request {shorten(name)}", remedy="phase-gate pipeline request list")
     if request.status != "proposed":
         raise NotAllowedError(f"{request.id} is {request.status} already", remedy="phase-gate pipeline request list")
     return request

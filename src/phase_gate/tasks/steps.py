@@ -55,7 +55,8 @@ def begin_attempt(step: Step, *, head: str = "", by: str = "", memory: str = "")
     step.refuse_halted()
     is_stale = current.status is Status.REVIEWING and step.tree.digest != current.verified_tree
     may_begin = (Status.PENDING, Status.BLOCKED, *NOT_PASSED, *((Status.REVIEWING,) if is_stale else ()))
-    require_status(current, may_begin, f"attempt {current.attempt} has not ended")
+    why = "no attempt is left to begin" if current.status in FINISHED else f"attempt {current.attempt} has not ended"
+    require_status(current, may_begin, why)
     require_attempt(current, at=step.change.at)
     _refuse_dependencies(session, current)
     if is_stale:
