@@ -14,8 +14,9 @@ from phase_gate.tasks.artifacts import Drifted
 from phase_gate.tasks.evidence import drift_findings, problem_of_record
 from phase_gate.tasks.handins import parse_vote, read_audit, read_root_cause
 from phase_gate.tasks.pipeline_show import count_votes
+from phase_gate.tasks.pipeline_work import Pipeline, Request
 from phase_gate.tasks.routing import PipelineFiles, entry_data, following
-from phase_gate.tasks.work import Failure, Pipeline, Request, Word
+from phase_gate.tasks.work import Failure, Word
 from tests.conftest import ROOT
 
 WORKFLOW = load_shipped_workflow("pipeline")

@@ -20,8 +20,8 @@ from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git_command import NoGitError, head_of, run_git
 from phase_gate.tasks.handins import read_audit, read_root_cause, read_snapshot
+from phase_gate.tasks.pipeline_work import Pipeline, pipeline_of
 from phase_gate.tasks.routing import rules_of
-from phase_gate.tasks.work import Pipeline, pipeline_of
 from phase_gate.values import Value, field
 from phase_gate.visible import count
 from phase_gate.workflow.model import (

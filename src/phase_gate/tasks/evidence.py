@@ -18,8 +18,8 @@ from phase_gate.storage.tree.git_command import head_of
 from phase_gate.tasks.artifacts import Artifacts, Drifted, digest_file, find_drift, fingerprint, read_artifact
 from phase_gate.tasks.handins import REQUESTING_KINDS, AuditFinding, RootCause
 from phase_gate.tasks.pipeline_show import missing_commands, votes_on
+from phase_gate.tasks.pipeline_work import Pipeline, find_pipeline
 from phase_gate.tasks.routing import CHANGE_REQUESTED, PipelineFiles, main_line, rules_of
-from phase_gate.tasks.work import Pipeline, find_pipeline
 from phase_gate.values import replace
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue

@@ -17,6 +17,7 @@ from phase_gate.gate.state_extensions import WORK, Part
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.gate.verdict import Status as GateStatus
 from phase_gate.identities import same_name
+from phase_gate.tasks.pipeline_work import Pipeline, Request
 from phase_gate.tasks.routing import decided, entry_data, files_in, following, pipeline_events, with_pipeline
 from phase_gate.tasks.verify_verdict import with_task
 from phase_gate.tasks.work import (
@@ -25,9 +26,7 @@ from phase_gate.tasks.work import (
     Check,
     Failure,
     FailureType,
-    Pipeline,
     Report,
-    Request,
     Skip,
     Status,
     TaskSpec,

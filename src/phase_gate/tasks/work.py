@@ -1,7 +1,7 @@
 """Work beyond a run of the tests: a verify task of a list, or a pipeline. Both have the same structure.
 
 A phase requires hand-ins, artifacts, checks and review results of one version. An attempt that does not pass is a
-failure, and may be repeated. `Verification` has the fields of verify tasks only, `Pipeline` those of pipelines only.
+failure, and may be repeated. `Verification` has the fields of verify tasks, `pipeline_work` those of pipelines.
 Pure: values, and the table of transitions. `state_extension` applies events to them.
 """
 
@@ -97,7 +97,7 @@ class Work(Value):
 
     @property
     def is_pipeline(self) -> bool:
-        return isinstance(self, Pipeline)
+        return False
 
     @property
     def last_failure(self) -> Failure | None:
@@ -342,55 +342,6 @@ class Verification(Work):
         return str(self.status) if self.skip is None else f"complete ({self.skip.mark})"
 
 
-# --- a pipeline
-
-
-RequestStatus = Literal["proposed", "approved", "rejected"]
-
-
-class Request(Value):
-    """A change that a person, an agent or a phase asks for."""
-
-    id: str
-    type: str
-    title: str
-    #: The phase that it leads to.
-    target: str
-    status: RequestStatus = "proposed"
-    by: str = ""
-    at: str = ""
-    #: Closes every gate until a person decides.
-    blocking: bool = False
-    #: A hash of its subject, so that no request is made twice. Empty if a person made it.
-    fingerprint: str = ""
-    decided_by: str = ""
-    reason: str = ""
-
-
-class Pipeline(Work):
-    #: Recorded digests of the constitution's files; empty for a missing file.
-    constitution: Mapping[str, str] = field(default_factory=dict)
-    #: Object with the rules that the cycle began with.
-    rules: str = ""
-    #: Contents of artifacts that belong to earlier attempts, by artifact.
-    old: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    #: Artifacts when the recovery began. Artifacts that are made during the recovery belong to the next attempt.
-    at_failure: Mapping[str, str] = field(default_factory=dict)
-    #: Artifacts when the phase that requires them was left.
-    made: Mapping[str, str] = field(default_factory=dict)
-    #: The approved versions, by artifact.
-    approved: Mapping[str, str] = field(default_factory=dict)
-    requests: tuple[Request, ...] = ()
-    failed_phase: str = ""
-    recoveries: int = 0
-    #: The phase that follows the exited one.
-    leads_to: str = ""
-
-    @property
-    def pending(self) -> tuple[Request, ...]:
-        return tuple(request for request in self.requests if request.status == "proposed")
-
-
 # --- find the work of a task
 
 
@@ -400,25 +351,8 @@ def find_verification(state: State) -> Verification | None:
     return work if isinstance(work, Verification) else None
 
 
-def find_pipeline(state: State) -> Pipeline | None:
-    """Return the pipeline of the current cycle; None in any other workflow."""
-    work = state.parts.get(WORK)
-    return work if isinstance(work, Pipeline) else None
-
-
 def require_verification(state: State, task: str) -> Verification:
     verification = find_verification(state)
     if verification is None:
         raise NotAllowedError(f"{task} is not a verify task", remedy="phase-gate verify status lists them")
     return verification
-
-
-def pipeline_of(state: State) -> Pipeline:
-    """Return the pipeline of the current cycle. Raises NotAllowedError if there is none."""
-    pipeline = find_pipeline(state)
-    if pipeline is None:
-        raise NotAllowedError(
-            f"this cycle uses {state.workflow or 'no workflow yet'}, which is not a pipeline",
-            remedy="begin one: workflow: pipeline in the settings, then phase-gate advance",
-        )
-    return pipeline
