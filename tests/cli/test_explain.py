@@ -167,3 +167,4 @@ def test_what_nothing_is_called(begin: Begin, name: str) -> None:
     assert (code, slug) == (2, "bad-usage")
     assert problem.startswith("nothing is called '")
     assert len(problem) < 70
+    assert begin("green").gate("explain", name).has("use a phase (RED, GREEN, REFACTOR, DOCUMENT)")

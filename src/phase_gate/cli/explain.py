@@ -72,9 +72,10 @@ def _find_meaning(task: Task, name: str) -> _Meaning:
         return "phase", phase.name, _phase_rows(task, phase), {}
     found = {kind: words[name] for kind, words in {"message": MESSAGES, **WORDS}.items() if name in words}
     if not found:
+        phases = ", ".join(each.name for each in workflow.phases)
         raise UsageError(
             f"nothing is called {shorten(name)}",
-            remedy="use a metric, a guard, a phase, a status, or the word in brackets after a message",
+            remedy=f"use a phase ({phases}), a metric, a guard, a status, or the word in brackets after a message",
         )
     (first, meaning), *others = found.items()
     return first, name, [f"{name}: {meaning}", *(f"  of a {kind}: {other}" for kind, other in others)], {}

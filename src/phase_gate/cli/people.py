@@ -58,7 +58,7 @@ def _present_findings(state: State, guard: str) -> list[str]:
     if guard not in names:
         raise NotAllowedError(
             f"{guard} is not what closes the gate",
-            remedy=f"waive one of these: {', '.join(names)}" if names else "phase-gate status shows what is missing",
+            remedy=f"waive one of these: {', '.join(names)}" if names else "phase-gate status  # shows what is missing",
         )
     assert evaluation is not None
     keys = [finding.key for finding in evaluation.findings if finding.belongs_to(guard) and finding.tier == "hard"]
@@ -112,7 +112,7 @@ def _refuse_skip(state: State, at: str) -> None:
     if not breaker.is_open:
         raise NotAllowedError(
             f"{state.phase} may be skipped only while its circuit is open, and it is {breaker.status}",
-            remedy="phase-gate status -v shows its progress, and what to do",
+            remedy="phase-gate status -v  # shows its progress, and what to do",
         )
 
 

@@ -217,7 +217,7 @@ def _withdraw_signal(task: Task, by: str) -> Done:
     store = task.store
     waiting = read_signal_file(store.signal_file, spent=task.state.spent_signal)
     if waiting is None:
-        raise NotAllowedError("no signal is waiting", remedy="phase-gate status shows the task")
+        raise NotAllowedError("no signal is waiting", remedy="phase-gate status  # shows the task")
     if store.signal_file.is_dir() and not store.signal_file.is_symlink():
         # Not our file, so do not delete it. Reporting it as withdrawn would be wrong.
         raise StorageError(waiting.problem, remedy=f"move {store.signal_file} out of the way")

@@ -354,5 +354,5 @@ def find_verification(state: State) -> Verification | None:
 def require_verification(state: State, task: str) -> Verification:
     verification = find_verification(state)
     if verification is None:
-        raise NotAllowedError(f"{task} is not a verify task", remedy="phase-gate verify status lists them")
+        raise NotAllowedError(f"{task} is not a verify task", remedy="phase-gate verify status  # lists them")
     return verification
