@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from phase_gate.values import Value, as_dict, field, replace, told_about
+from phase_gate.values import Value, as_dict, field, metadata_of, replace
 
 
 class Point(Value):
@@ -83,7 +83,7 @@ class MoreBounded(Bounded):
 def test_a_field_may_be_told_more_than_its_default() -> None:
     made = MoreBounded(x=1)
     assert (made.w, made.more, made.more is Bounded(x=1).more) == (2, [], False)
-    assert [told_about(MoreBounded, name) for name in ("w", "more", "v", "x")] == [
+    assert [metadata_of(MoreBounded, name) for name in ("w", "more", "v", "x")] == [
         {"minimum": 1},
         {"or_one": True},
         {},

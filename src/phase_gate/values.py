@@ -24,7 +24,7 @@ else:
 
         __class_getitem__ = classmethod(type(list[int]))
 
-    def dataclass_transform(**_told):
+    def dataclass_transform(**_options):
         return lambda kind: kind
 
 
@@ -37,26 +37,26 @@ class _Factory:
         self.make = make
 
 
-class _Told:
+class _WithMetadata:
     """A default, with further information about the field."""
 
-    __slots__ = ("default", "told")
+    __slots__ = ("default", "metadata")
 
-    def __init__(self, default: object, told: dict[str, Any]) -> None:
-        self.default, self.told = default, told
+    def __init__(self, default: object, metadata: dict[str, Any]) -> None:
+        self.default, self.metadata = default, metadata
 
 
 #: Means that a field has no default.
 MISSING: Any = object()
 
 
-def field(*, default: Any = MISSING, default_factory: Callable[[], Any] | None = None, **told: Any) -> Any:
+def field(*, default: Any = MISSING, default_factory: Callable[[], Any] | None = None, **metadata: Any) -> Any:
     """Give a field a default, or a factory that creates one for each value.
 
-    :param told: information for readers of documents, such as `minimum=1`.
+    :param metadata: information for readers of documents, such as `minimum=1`.
     """
     held = default if default_factory is None else _Factory(default_factory)
-    return _Told(held, told) if told else held
+    return _WithMetadata(held, metadata) if metadata else held
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
@@ -68,17 +68,17 @@ class _ValueType(type):
     ) -> _ValueType:
         own = dict(namespace)
         defaults: dict[str, Any] = dict(bases[0]._defaults) if bases else {}
-        told = dict(bases[0]._told) if bases else {}
+        metadata = dict(bases[0]._metadata) if bases else {}
         for each in namespace.get("__annotations__", ()):
             held: Any = own.pop(each, MISSING)
-            if type(held) is _Told:
-                held, told[each] = held.default, held.told
+            if type(held) is _WithMetadata:
+                held, metadata[each] = held.default, held.metadata
             defaults[each] = held
         # All at once: each attribute that a class gets later takes as long as several of these.
         own["_defaults"] = defaults
         own["_required"] = [each for each, held in defaults.items() if held is MISSING]
         own["_made"] = [(each, held.make) for each, held in defaults.items() if type(held) is _Factory]
-        own["_told"] = told
+        own["_metadata"] = metadata
         own["_by_place"] = () if kw_only else tuple(defaults)
         return super().__new__(mcls, name, bases, own)
 
@@ -88,7 +88,7 @@ class _ValueType(type):
     #: The fields with a factory.
     _made: list[tuple[str, Callable[[], Any]]]
     #: Further information about fields, from `field()`.
-    _told: dict[str, dict[str, Any]]
+    _metadata: dict[str, dict[str, Any]]
     #: The fields that may be given without their names.
     _by_place: tuple[str, ...]
 
@@ -171,9 +171,9 @@ def annotation_of(kind: type[Value], name: str) -> tuple[str, str]:
     raise KeyError(name)
 
 
-def told_about(kind: type[Value], name: str) -> dict[str, Any]:
+def metadata_of(kind: type[Value], name: str) -> dict[str, Any]:
     """Return the further information about a field, from `field()`."""
-    return kind._told.get(name, {})
+    return kind._metadata.get(name, {})
 
 
 def as_dict(value: Value) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from phase_gate.config.documents import read_document
 from phase_gate.config.nodes import MAX_BYTES, Items, Node, Table
 from phase_gate.config.rule_files import apply_overlay, load_shipped_workflow
 from phase_gate.errors import ConfigurationError, DocumentError
-from phase_gate.values import Value, annotation_of, fields, told_about
+from phase_gate.values import Value, annotation_of, fields, metadata_of
 from phase_gate.workflow.model import Guard, Limits, PhaseOverlay
 from phase_gate.workflow.settings import (
     DEFAULT_DECISIONS,
@@ -369,12 +369,12 @@ def bounded(kind: type[Value], path: tuple[str, ...] = ()) -> Iterator[tuple[str
     """Yield the settings that have a least value, by their keys in the file."""
     for name in fields(kind):
         annotation, module = annotation_of(kind, name)
-        inner, told = vars(sys.modules[module]).get(annotation), told_about(kind, name)
-        place = (*path, *filter(None, (told.get("key", name),)))
+        inner, metadata = vars(sys.modules[module]).get(annotation), metadata_of(kind, name)
+        place = (*path, *filter(None, (metadata.get("key", name),)))
         if isinstance(inner, type) and issubclass(inner, Value):
             yield from bounded(inner, place)
-        elif "minimum" in told and not annotation.startswith("Mapping"):
-            yield ".".join(place), told["minimum"]
+        elif "minimum" in metadata and not annotation.startswith("Mapping"):
+            yield ".".join(place), metadata["minimum"]
 
 
 @pytest.mark.parametrize(

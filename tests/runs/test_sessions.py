@@ -35,7 +35,7 @@ def test_to_observe_only_is_pytests_own_status(tests: Tests) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pytest_said", "tests", "expected"),
+    ("pytest_status", "tests", "expected"),
     [
         pytest.param(0, "passing", 11, id="green-that-could-not-be-recorded"),
         pytest.param(1, "passing", 1, id="a-failure-is-not-hidden-by-it"),
@@ -43,9 +43,9 @@ def test_to_observe_only_is_pytests_own_status(tests: Tests) -> None:
         pytest.param(3, "failing", 3, id="an-internal-error-is-not-hidden-by-it"),
     ],
 )
-def test_not_trusted(pytest_said: int, tests: Tests, expected: int) -> None:
+def test_not_trusted(pytest_status: int, tests: Tests, expected: int) -> None:
     for is_open in (True, False):
-        status = exit_status_for(pytest_said, meaning="gate1", tests=tests, is_open=is_open, is_trusted=False)
+        status = exit_status_for(pytest_status, meaning="gate1", tests=tests, is_open=is_open, is_trusted=False)
         assert status == expected
 
 

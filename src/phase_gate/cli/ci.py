@@ -48,8 +48,8 @@ def _prove_change(call: Call) -> Done:
         "old": sorted(change.old),
         "only_tests": change.has_only_tests,
     }
-    told = render_proof(proof, change, strict=given.strict)
-    return _answer(call, f"prove --base {given.base}", told, document, _exit_code(proof, required=given.strict))
+    rendered = render_proof(proof, change, strict=given.strict)
+    return _answer(call, f"prove --base {given.base}", rendered, document, _exit_code(proof, required=given.strict))
 
 
 def _prove_suite(call: Call) -> Done:
@@ -76,9 +76,9 @@ def _prove_task(call: Call) -> Done:
     task = call.task()
     task.require_begun()
     proof = prove_now(task, at=now(), show=print_progress, seconds=given.seconds)
-    told = render_proof(proof)
+    rendered = render_proof(proof)
     return Done(
-        text=told.markdown if given.markdown else told.text,
+        text=rendered.markdown if given.markdown else rendered.text,
         document=spell_out(proof),
         code=_exit_code(proof, required=task.project.configuration.proof.mode == "required"),
     )
@@ -90,17 +90,17 @@ def _exit_code(proof: Proof, *, required: bool) -> int:
     return exit_codes.GATE_CLOSED if proof.closes(required=required) else exit_codes.OPEN
 
 
-def _answer(call: Call, title: str, told: Told, document: Mapping[str, Any], code: int) -> Done:
+def _answer(call: Call, title: str, rendered: Told, document: Mapping[str, Any], code: int) -> Done:
     """Return the result, with annotations for the CI system unless Markdown, meant for its summary, is requested.
 
     :param title: of annotations.
     """
     if call.arguments.markdown:
-        return Done(text=told.markdown, document=document, code=code)
+        return Done(text=rendered.markdown, document=document, code=code)
     shown = CiOutput()
     if call.project().configuration.run.ci != "off":
-        shown = annotate_places(title, told.places, told.markdown, call.environment)
-    text = "\n".join([told.text, *shown.complaints])
+        shown = annotate_places(title, rendered.places, rendered.markdown, call.environment)
+    text = "\n".join([rendered.text, *shown.complaints])
     return Done(text=text, document=document, code=code, orders=shown.lines)
 
 

@@ -76,7 +76,7 @@ _ASK_PERSON = "a person reads the work; then a claim with a filled-in block, or:
 
 def _what_next(project: Project, done: DecidedClaim) -> tuple[str, str]:
     """Return the command to type and a hint, but never a signal that would be refused."""
-    said, decision, gate_1 = done.said, done.decision, done.gate_1
+    blocks, decision, gate_1 = done.said, done.decision, done.gate_1
     if decision.decision is Outcome.HALTED:
         return "phase-gate status", ""
     if decision.decision is Outcome.ASK:
@@ -84,7 +84,7 @@ def _what_next(project: Project, done: DecidedClaim) -> tuple[str, str]:
     if done.task.state.exited:
         standing = done.task.current_status()
         return standing.next_command, standing.next_hint
-    if said.uncounted and not said.blocks:
+    if blocks.uncounted and not blocks.blocks:
         return "", _PRINT_AGAIN
     if decision.missing:
         return "", f"{decision.missing}; then: phase-gate claim FILE"

@@ -87,8 +87,8 @@ def check_plugin(start: Path) -> Diagnosis:
         check=False,
     )
     if done.returncode != 0:
-        said = (done.stderr.strip() or done.stdout.strip() or "it printed nothing").splitlines()[-1]
-        return Diagnosis("plugin", "bad", f"pytest does not start here: {said}")
+        message = (done.stderr.strip() or done.stdout.strip() or "it printed nothing").splitlines()[-1]
+        return Diagnosis("plugin", "bad", f"pytest does not start here: {message}")
     if f"@pytest.mark.{PASSES_ALREADY}" not in done.stdout:
         says = f"not loaded: {INSTALL}, or look for -p no:phase_gate and PYTEST_DISABLE_PLUGIN_AUTOLOAD"
         return Diagnosis("plugin", "bad", says)
@@ -197,9 +197,9 @@ def _try(agent: Agent, event: str, command: str, root: Path) -> str:
     if done.returncode == 2 and done.stderr.startswith("phase-gate: ") and agent.name == "vscode":
         return ""
     if done.returncode != 0:
-        said = (done.stderr.strip() or "it printed nothing").splitlines()[-1]
+        message = (done.stderr.strip() or "it printed nothing").splitlines()[-1]
         return (
-            f"{command!r} ends with {done.returncode} ({said}), so {agent.when_hook_fails}; "
+            f"{command!r} ends with {done.returncode} ({message}), so {agent.when_hook_fails}; "
             f"name the program by its path: phase-gate init --agent {agent.name} --program PATH"
         )
     try:

@@ -40,8 +40,8 @@ def run(call: Call) -> Done:
     except PhaseGateError as error:
         if not call.arguments.json:
             raise
-        told = {"event": "error", "at": now(), "error": describe_error(error), "exit_code": error.exit_code}
-        say(render_json(told), flush=True)
+        event = {"event": "error", "at": now(), "error": describe_error(error), "exit_code": error.exit_code}
+        say(render_json(event), flush=True)
         return Done(text="", code=error.exit_code, is_printed=True)
     text = f"  next: {end.next_command}" if end.next_command else ""
     return Done(text=text, code=end.exit_code, is_printed=True)
@@ -201,15 +201,15 @@ def _waits_for_line(text: str, prompt: str) -> bool:
     if os.name == "nt":  # Windows can't wait for a console and a pipe together
         say(text)
         return draw(prompt, sys.stdout)
-    heard, told = os.pipe()
-    os.set_blocking(told, False)
-    before = signal.set_wakeup_fd(told)
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    before = signal.set_wakeup_fd(writer)
     try:
         say(text)
         draw(prompt, sys.stdout)
-        ready, _, _ = select.select([sys.stdin, heard], [], [])
-        return heard not in ready
+        ready, _, _ = select.select([sys.stdin, reader], [], [])
+        return reader not in ready
     finally:
         signal.set_wakeup_fd(before)
-        os.close(heard)
-        os.close(told)
+        os.close(reader)
+        os.close(writer)

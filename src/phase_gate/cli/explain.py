@@ -99,12 +99,12 @@ def _phase_rows(task: Task, phase: Phase) -> Iterator[str]:
 def _fact_rows(task: Task, name: str) -> Iterator[str]:
     workflow, evaluation = task.rules, task.state.evaluation
     phases = [phase.name for phase in workflow.phases if name in wanted_names(workflow, phase)]
-    said = [fact for fact in (() if evaluation is None else evaluation.facts) if fact.name == name]
+    facts = [fact for fact in (() if evaluation is None else evaluation.facts) if fact.name == name]
     yield f"{name} ({workflow.facts[name]}): a fact; {' and '.join(phases) or 'no phase'} asks for it"
     if any(name in names for names in PROVIDED.values()):
         yield "  measured where the tools for it are installed; a declaration wins"
     yield f'  declared with: phase-gate declare {name}=VALUE --reason "..."'
-    yield from [f"  last verdict: {show_value(each.value)}, {each.who}" for each in said] or [
+    yield from [f"  last verdict: {show_value(each.value)}, {each.who}" for each in facts] or [
         "  last verdict: not known"
     ]
 

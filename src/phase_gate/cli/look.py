@@ -181,9 +181,9 @@ def _rows(
     for fact in state.facts:
         from phase_gate.workflow.metrics import show_value
 
-        said = f"{fact.name} = {show_value(fact.value)}, declared by {fact.by} at {fact.at}: {fact.reason}"
+        text = f"{fact.name} = {show_value(fact.value)}, declared by {fact.by} at {fact.at}: {fact.reason}"
         # The verdict below does not include it.
-        yield "fact", said if fact.at < judged else f"{said} (not judged yet: run again, or signal)"
+        yield "fact", text if fact.at < judged else f"{text} (not judged yet: run again, or signal)"
     for override in document["overrides"]:
         yield "waived" if override["kind"] == "waive" else "override", describe_override(override)
     if document["signal_waiting"]:
@@ -192,10 +192,10 @@ def _rows(
     if tasks is not None:
         from phase_gate.cli.verify import render_list
 
-        told = render_list(project, tasks)
-        yield "tasks", f"{tasks.summary}; {told}" if told else tasks.summary
+        progress = render_list(project, tasks)
+        yield "tasks", f"{tasks.summary}; {progress}" if progress else tasks.summary
         if state.phase is None:  # there is only the list
-            verdict, following = told or "no cycle has begun, and verify tasks are left", tasks.next_command
+            verdict, following = progress or "no cycle has begun, and verify tasks are left", tasks.next_command
     yield "verdict", verdict
     if following and not breaker.is_open:  # with an open circuit, the options for people are shown below instead
         yield "next", following

@@ -344,12 +344,12 @@ def _checkout(project: Project, start: Path, revision: str | None) -> Iterator[P
 def _git(folder: Path, *arguments: str) -> str:
     try:
         done = act_with_git(folder, *arguments)
-        said = "" if done.returncode == 0 else (os.fsdecode(done.stderr).strip().splitlines() or ["git failed"])[-1]
+        message = "" if done.returncode == 0 else (os.fsdecode(done.stderr).strip().splitlines() or ["git failed"])[-1]
     except NoGitError as error:
-        said = str(error)
-    if said:
+        message = str(error)
+    if message:
         raise NotAllowedError(
-            f"git {arguments[0]}: {said}",
+            f"git {arguments[0]}: {message}",
             remedy="name a revision that git knows, inside a repository; a shallow clone needs: git fetch --unshallow",
         )
     return os.fsdecode(done.stdout)

@@ -54,9 +54,9 @@ def _calibration(lines: Iterable[Line]) -> Done:
         for row in found.rows
     ]
     table = Table(title="", columns=("score", "claims", "true later", "share"), rows=tuple(rows))
-    told = [*table_lines(table, width=screen_width())]
-    told += [f"{found.open} more: nothing came after them"] if found.open else []
-    return Done(text=show_rows(told), document=spell_out(found))
+    shown = [*table_lines(table, width=screen_width())]
+    shown += [f"{found.open} more: nothing came after them"] if found.open else []
+    return Done(text=show_rows(shown), document=spell_out(found))
 
 
 def collect_runs(lines: Iterable[Line], task: str, *, lost: tuple[str, ...] = ()) -> list[dict[str, Any]]:
@@ -211,10 +211,10 @@ def report(call: Call) -> Done:
         text = render_story(story).rstrip("\n")
         return Done(text=text, document={**document, "markdown": text}, code=code, is_file=True)
     document["bytes"] = write_story(output, story)
-    said = f"{call.arguments.output}: {count(runs, 'run')}, {count(story.ledger.events, 'event')}"
+    message = f"{call.arguments.output}: {count(runs, 'run')}, {count(story.ledger.events, 'event')}"
     if not story.ledger.is_intact:
-        said += f"\n  not trusted: {story.ledger.problem}\n  try: {story.ledger.remedy}"
-    return Done(text=said, document=document, code=code)
+        message += f"\n  not trusted: {story.ledger.problem}\n  try: {story.ledger.remedy}"
+    return Done(text=message, document=document, code=code)
 
 
 def run_audit(call: Call) -> Done:

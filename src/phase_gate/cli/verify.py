@@ -270,11 +270,11 @@ def status(call: Call) -> Done:
     task = board.named()
     if task is not None:
         return _one(board.session(task))
-    overview, told = board.overview, render_list(board.project, board.overview)
+    overview, progress = board.overview, render_list(board.project, board.overview)
     failed = failure_rows(overview.failures)
     following = overview.next_command if overview.total else "phase-gate verify start --task-file FILE"
     rows = [*task_rows(overview.rows), "", *stats_rows(overview)] if overview.total else ["there is no task yet"]
-    rows += [*(("", *failed) if failed else ()), *(("", told) if told else ())]
+    rows += [*(("", *failed) if failed else ()), *(("", progress) if progress else ())]
     rows += [f"  next: {following}"] if following else []
     document = {
         "tasks": [board.session(row.task).status(row).document for row in overview.rows],

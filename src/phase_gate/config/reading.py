@@ -15,7 +15,7 @@ from phase_gate.codec import reader
 from phase_gate.config.nodes import Items, Node, Place, Scalar, Table, Text, closest_first, shorten, show
 from phase_gate.errors import ConditionError, PhaseGateError
 from phase_gate.identities import find_name_fault
-from phase_gate.values import MISSING, Value, default_of, fields, told_about
+from phase_gate.values import MISSING, Value, default_of, fields, metadata_of
 from phase_gate.workflow.conditions import normalize
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
 from phase_gate.workflow.phrases import PatternError, compile_phrase
@@ -93,7 +93,7 @@ class Reader:
         :param given: fields that the caller has already read.
         """
         table = self.table(node)
-        keys = {told_about(kind, name).get("key", name): name for name in fields(kind)}
+        keys = {metadata_of(kind, name).get("key", name): name for name in fields(kind)}
         if (name := keys.pop("", "")) and default_of(kind, name) is MISSING:
             given.setdefault(name, node.path.rpartition(".")[2])  # the key of this table
         where = f" in {node.path}" if node.path else ""
@@ -118,32 +118,32 @@ class Reader:
 
     def _field(self, kind: type[Value], name: str, row: Node) -> Any:
         """Return the value of a field, checked against its options."""
-        told = told_about(kind, name)
-        if "blank" in told and isinstance(row, Text) and (row.is_null or not row.strip()):
+        metadata = metadata_of(kind, name)
+        if "blank" in metadata and isinstance(row, Text) and (row.is_null or not row.strip()):
             return default_of(kind, name)
-        if "short" in told and isinstance(row, Text):
-            row = Table.of({Text.of(told["short"], row.at, row.path): row}, row.at, row.path)
-        if "or_one" in told:
+        if "short" in metadata and isinstance(row, Text):
+            row = Table.of({Text.of(metadata["short"], row.at, row.path): row}, row.at, row.path)
+        if "or_one" in metadata:
             row = _as_list(row)
-        value: Any = self._span(row) if "span" in told else reader(kind, name)(row, self)
+        value: Any = self._span(row) if "span" in metadata else reader(kind, name)(row, self)
         rows: list[tuple[Node, Any]] = [(row, value)]
         if isinstance(row, Items):
             rows = list(zip(row, value, strict=True))
         elif isinstance(row, Table) and isinstance(value, dict):
             for key in row:
-                self._check_key(told, key, row.path)
+                self._check_key(metadata, key, row.path)
             rows = [(row[key], each) for key, each in value.items()]
         for node, each in rows:
-            self._check(told, node, each)
-        if "name" in told:
+            self._check(metadata, node, each)
+        if "name" in metadata:
             value = " ".join(value.split())
             if fault := find_name_fault(value):
                 self.stop(row, f"{row.path} is not a name: {fault}", "retype the name with visible letters")
-        if "is_condition" in told and value is not None:
+        if "is_condition" in metadata and value is not None:
             return self._normalize(row)
-        if "blank" in told or "strip" in told:
+        if "blank" in metadata or "strip" in metadata:
             return value.strip()
-        return " ".join(value.split()) if "prose" in told else value
+        return " ".join(value.split()) if "prose" in metadata else value
 
     def _normalize(self, row: Node) -> Text:
         """Return the canonical text of a condition. Its names are not checked."""
@@ -158,21 +158,21 @@ class Reader:
             self.stop(row, f"{row.path} has to be a span of time, not {show(row)}", SPAN_FORM)
         return value
 
-    def _check_key(self, told: Mapping[str, Any], key: str, path: str) -> None:
-        if "named" in told:
-            self.check_name(key, *told["named"])
-        if key not in (known := told.get("most", (key,))):
+    def _check_key(self, metadata: Mapping[str, Any], key: str, path: str) -> None:
+        if "named" in metadata:
+            self.check_name(key, *metadata["named"])
+        if key not in (known := metadata.get("most", (key,))):
             self.stop(key, f"unknown key {shorten(key)} in {path}", f"use one of: {closest_first(key, known)}")
 
-    def _check(self, told: Mapping[str, Any], row: Node, value: Any) -> None:
-        maximum = told.get("most", {}).get(row.path.rpartition(".")[2], told.get("maximum"))
-        if "minimum" in told and isinstance(value, int | float) and value < told["minimum"]:
-            self.stop(row, f"{row.path} can't be {value}", f"write {told['minimum']} or more")
+    def _check(self, metadata: Mapping[str, Any], row: Node, value: Any) -> None:
+        maximum = metadata.get("most", {}).get(row.path.rpartition(".")[2], metadata.get("maximum"))
+        if "minimum" in metadata and isinstance(value, int | float) and value < metadata["minimum"]:
+            self.stop(row, f"{row.path} can't be {value}", f"write {metadata['minimum']} or more")
         if maximum is not None and value > maximum:
             self.stop(row, f"{row.path} can't be {value:g}", f"write {maximum:g} or less")
-        if "below_root" in told and value is not None:
-            self.check_path(value, row, otherwise=told["below_root"])
-        if "phrases" in told:
+        if "below_root" in metadata and value is not None:
+            self.check_path(value, row, otherwise=metadata["below_root"])
+        if "phrases" in metadata:
             try:
                 compile_phrase(value)
             except PatternError as error:

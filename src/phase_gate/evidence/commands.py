@@ -49,13 +49,13 @@ PROVIDER = CommandProvider()
 
 def run_command(command: EvidenceCommand, context: EvidenceContext, log: Path) -> Ended:
     """Run the command in the root, and show a message to the user if it takes long."""
-    said_at = _SAYS_AFTER
+    message_at = _SAYS_AFTER
 
     def tell(seconds: float) -> None:
-        nonlocal said_at
-        if seconds >= said_at:
+        nonlocal message_at
+        if seconds >= message_at:
             context.show(f"phase gate: {command.name} runs for {seconds:.0f} s: {command.text}")
-            said_at *= 2
+            message_at *= 2
 
     ended = run_process(
         command.run,

@@ -234,17 +234,17 @@ def _are(names: frozenset[str]) -> str:
 def _look(context: EvidenceContext) -> _Look:
     from importlib.metadata import version
 
-    contents, told = take_sources(context), _read_settings(context)
+    contents, settings = take_sources(context), _read_settings(context)
     found: dict[str, tuple[Finding, ...]] = dict.fromkeys(contents, ())
     unread: dict[str, str] = {}
-    for path, row in _check(context, _rules(told), sorted(contents)):
+    for path, row in _check(context, _rules(settings), sorted(contents)):
         line, message = row["location"]["row"], row["message"]
         if row["code"] in _UNREADABLE:
             unread.setdefault(path, f"line {line}: {message[:1].lower()}{message[1:]}")
             continue
         detail = f"{row['code']} {message}"
         found[path] += (Finding(slug="could-improve", tier="advisory", file=path, line=line, detail=detail),)
-    rules = json.dumps([version("ruff"), to_json(context.configuration.evidence.quality), told], sort_keys=True)
+    rules = json.dumps([version("ruff"), to_json(context.configuration.evidence.quality), settings], sort_keys=True)
     return _Look(
         contents=contents,
         found={path: findings for path, findings in found.items() if path not in unread},
@@ -295,14 +295,14 @@ def _check(context: EvidenceContext, rules: Iterable[str], paths: list[str]) -> 
             check=False,
         )
         if done.returncode != 0:
-            said = " ".join(done.stderr.decode("utf-8", "replace").split())[:300] or "it printed no message"
-            raise RuntimeError(f"ruff ended with {done.returncode}: {said}")
+            message = " ".join(done.stderr.decode("utf-8", "replace").split())[:300] or "it printed no message"
+            raise RuntimeError(f"ruff ended with {done.returncode}: {message}")
         rows = json.loads(done.stdout or b"[]")
         yield from ((path, row) for row in rows if (path := known.get(row["filename"])) is not None)
 
 
-def _rules(told: Mapping[str, str]) -> Iterable[str]:
-    if told:
+def _rules(settings: Mapping[str, str]) -> Iterable[str]:
+    if settings:
         return ("--force-exclude", f"--extend-select={READING_RULES}")
     return (
         "--isolated",

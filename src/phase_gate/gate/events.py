@@ -206,12 +206,12 @@ def _repaired(state: State, event: Event) -> State:
 
 def _accepted(state: State, event: Event) -> State:
     """Record that a person vouches for a history without other proof."""
-    said = {name: event.data.get(name) for name in ("reason", "by")}
+    confirmation = {name: event.data.get(name) for name in ("reason", "by")}
     state = _doubted(state, event)
-    if state.phase is None or not all(said.values()):
+    if state.phase is None or not all(confirmation.values()):
         return state  # there is no cycle yet to list it in
     where = {"phase": state.phase, "iteration": state.iteration, "at": event.at}
-    return _override(state, {"kind": "rollback-accept", **where, **said})
+    return _override(state, {"kind": "rollback-accept", **where, **confirmation})
 
 
 def _file_spent(state: State, event: Event) -> State:

@@ -142,9 +142,9 @@ def _came_after(state: State, evaluation: Evaluation) -> str:
     if evaluation.status not in ("closed", "early"):
         return ""
     at = evaluation.timestamp
-    said = [f"{fact.name} was declared" for fact in state.facts if fact.at > at]
-    said += [f"{waiver.guard} was waived" for waiver in state.waivers if waiver.at > at]
-    return f"{said[0]} after the last verdict, which does not know of it" if said else ""
+    reasons = [f"{fact.name} was declared" for fact in state.facts if fact.at > at]
+    reasons += [f"{waiver.guard} was waived" for waiver in state.waivers if waiver.at > at]
+    return f"{reasons[0]} after the last verdict, which does not know of it" if reasons else ""
 
 
 def _is_opened_by_facts(state: State, evaluation: Evaluation) -> bool:
@@ -179,8 +179,8 @@ def _why_not_counted(state: State) -> str:
 def by_verdict(evaluation: Evaluation, *, gate_1_only: bool) -> CurrentStatus:
     """Return the status from a verdict that is still valid."""
     is_open = evaluation.can_exit or (gate_1_only and evaluation.gate_1.is_open)
-    said = {name: getattr(evaluation, name) for name in fields(Verdict)}
-    return CurrentStatus(is_open=is_open, **said)
+    verdict = {name: getattr(evaluation, name) for name in fields(Verdict)}
+    return CurrentStatus(is_open=is_open, **verdict)
 
 
 def closed(status: Status, reason: str, command: str, hint: str = "") -> CurrentStatus:

@@ -71,18 +71,18 @@ def judgement_events(
     if reading.answer not in ("absent", "held", "malformed"):
         where = {"phase": evaluation.phase, "iteration": evaluation.iteration, "premature": evaluation.is_premature}
         events.append(Event(kind="signal-spent", data={**as_dict(reading), **where}, at=at))
-    said: dict[str, Any] = {}
+    exit_data: dict[str, Any] = {}
     for part, value in parts_of(case.state):
         more, also = part.verdict_events(value, evaluation, case.state, case.workflow, phase, at=at, look=look)
         events += more
-        said |= also
+        exit_data |= also
     if evaluation.can_exit:
         data: dict[str, Any] = {
             "phase": phase.name,
             "iteration": evaluation.iteration,
             "next": phase.next,
             "forced": False,
-            **said,
+            **exit_data,
             "freezes": phase.scope == "targets",
         }
         remembered = remember_next()
@@ -250,14 +250,14 @@ def with_breaker(evaluation: Evaluation, breaker: Breaker) -> Evaluation:
 def fact_sources(workflow: Workflow, phase: Phase, declared: tuple[Fact, ...], metrics: Metrics) -> tuple[Fact, ...]:
     """Return the facts that are relevant for a phase and have a value, with the source of the value."""
     by_name = {fact.name: fact for fact in declared}
-    said = []
+    facts = []
     for name in sorted(wanted_names(workflow, phase) & workflow.facts.keys()):
         fact = by_name.get(name)
         if fact is not None:
-            said.append(fact)
+            facts.append(fact)
         elif name in metrics:
-            said.append(Fact(name=name, value=metrics[name], source="measured"))
-    return tuple(said)
+            facts.append(Fact(name=name, value=metrics[name], source="measured"))
+    return tuple(facts)
 
 
 def _contradictions(declared: tuple[Fact, ...], metrics: Metrics) -> list[str]:

@@ -238,7 +238,7 @@ def place_of(row: Mapping[str, Any]) -> str:
     return from_json(Finding, row).place
 
 
-def is_said_by(finding: Mapping[str, Any], notes: Iterable[str]) -> bool:
+def is_in_notes(finding: Mapping[str, Any], notes: Iterable[str]) -> bool:
     """Return whether a note already contains the advisory finding, so that it need not be shown."""
     return finding["tier"] == "advisory" and finding["detail"] in notes
 

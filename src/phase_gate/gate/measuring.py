@@ -184,10 +184,10 @@ def _broken_modules(record: RunRecord, judged: Judgement) -> list[Finding]:
 
 
 def _describe_broken(error: str) -> str:
-    name, _, said = error.strip().partition("\n")[0].partition(": ")
+    name, _, message = error.strip().partition("\n")[0].partition(": ")
     if name == "Failed":  # pytest refuses it; any other exception comes from the module's own code
-        return f"can't be collected: {said}"
-    return f"can't be imported: {name}{': ' if said else ''}{said}" if name else "can't be imported"
+        return f"can't be collected: {message}"
+    return f"can't be imported: {name}{': ' if message else ''}{message}" if name else "can't be imported"
 
 
 def _too_fast(record: RunRecord, state: State) -> tuple[Finding, ...]:
@@ -332,8 +332,8 @@ def _take_notes(run: JudgedRun) -> tuple[str, ...]:
     if judged.rows_passing:
         notes.append(f"rows of red tests that pass already: {name_first(sorted(judged.rows_passing))}")
     if record.session.guarding:
-        said = [f"{test_id} ({why})" for test_id, why in record.session.guarding.items()]
-        notes.append(f"guarding what works already, not counted: {name_first(sorted(said))}")
+        guards = [f"{test_id} ({why})" for test_id, why in record.session.guarding.items()]
+        notes.append(f"guarding what works already, not counted: {name_first(sorted(guards))}")
     if run.moves:
         moved = [f"{old} -> {new}" for old, new in run.moves.items()]
         notes.append(f"{count(len(moved), 'test')} moved: {name_first(sorted(moved))}")

@@ -373,8 +373,8 @@ def advise_open(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Ver
     if reading.is_done:
         return Verdict("open", *_both_open(workflow, phase, task))
     if reading.answer == "not-done":
-        said = f" ({reading.reason})" if reading.reason else ""
-        return Verdict("waiting", f"Gate 1 is open, but the signal reports not done{said}", again, "once it is done")
+        why = f" ({reading.reason})" if reading.reason else ""
+        return Verdict("waiting", f"Gate 1 is open, but the signal reports not done{why}", again, "once it is done")
     if reading.answer == "held":
         return Verdict("waiting", "Gate 1 is open; the signal applies to the last confirming run", again)
     reason = "Gate 1 is open; Gate 2 waits for the exit signal"

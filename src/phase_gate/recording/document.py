@@ -118,8 +118,8 @@ def _take_failures(
 def _take_messages(ids: TestIds, ended: OutcomeHooks, uncollectable: Iterable[str]) -> dict[str, str]:
     """Return the messages of failing tests by our ids; an uncollectable test has the message of its module."""
     found = {ids.test_id(node): text for node, text in ended.buckets.messages.items()}
-    said = {ids.test_id(node.partition("::")[0]): text for node, text in ended.error_messages.items()}
-    return found | {test_id: said.get(test_id.partition("::")[0], "") for test_id in uncollectable if said}
+    by_module = {ids.test_id(node.partition("::")[0]): text for node, text in ended.error_messages.items()}
+    return found | {test_id: by_module.get(test_id.partition("::")[0], "") for test_id in uncollectable if by_module}
 
 
 def _read_marks(test_ids: Mapping[str, object], root: Path) -> list[dict[str, str]]:

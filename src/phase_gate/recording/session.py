@@ -157,10 +157,10 @@ class SessionHooks(Hooks):
             )
         return self.session.panel(screen_of(self._config))
 
-    def exit_status(self, pytest_said: int) -> int:
+    def exit_status(self, pytest_status: int) -> int:
         """Return the exit status of the process."""
         self.session.problem = self._problem
-        return self.session.exit_status(pytest_said, has_collection_errors=self._ended.only_collection_failed)
+        return self.session.exit_status(pytest_status, has_collection_errors=self._ended.only_collection_failed)
 
 
 class _LastWord(Hooks):

@@ -104,8 +104,8 @@ class Witness(Hooks):
         # Called for every exception except skips and expected failures, whatever happens to the report later. If a
         # plugin is about to rerun a test, its report has the outcome "failed" here, and is not logged.
         if isinstance(node, pytest.Item) and report.outcome == "passed" and call.excinfo is not None:
-            said = f"raised {call.excinfo.typename}, reported as passed"
-            self._rewritten += _doubt("outcome-rewritten", said, [node.nodeid])
+            detail = f"raised {call.excinfo.typename}, reported as passed"
+            self._rewritten += _doubt("outcome-rewritten", detail, [node.nodeid])
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, object, object]:

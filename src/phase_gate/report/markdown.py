@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from phase_gate.gate.measured import Section, Table, describe_override, is_said_by, place_of
+from phase_gate.gate.measured import Section, Table, describe_override, is_in_notes, place_of
 from phase_gate.gate.verdict import ANSWERS, HINT_FIRST, show_verdict, who_of
 from phase_gate.report.story import Story, short_time
 from phase_gate.report.text import describe_proof, proof_section, sparkline, unmeasured_guards
@@ -92,7 +92,7 @@ def render_markdown(document: Mapping[str, Any]) -> str:
     for title, rows in parts.items():
         if rows:
             lines += ["", f"{title}:", "", *(f"- {as_text(row)}" for row in rows)]
-    findings = [row for row in document["findings"] if not is_said_by(row, document["notes"])]
+    findings = [row for row in document["findings"] if not is_in_notes(row, document["notes"])]
     if findings:
         lines += ["", "Findings:", "", *map(_finding, findings)]
     return "\n".join(lines) + "\n"
@@ -221,8 +221,8 @@ def _tests(story: Story) -> Iterator[str]:
         rows = []
         for row in telling[:_TESTS]:
             cells = "".join(_CELL_SIGNS[letter] for letter in row.cells[-_CELLS:])
-            said = ", ".join(word for word, holds in (("flaky", row.is_flaky), ("failing", row.is_failing)) if holds)
-            rows.append((as_code(row.id), said, as_code(cells), row.in_words))
+            labels = ", ".join(word for word, holds in (("flaky", row.is_flaky), ("failing", row.is_failing)) if holds)
+            rows.append((as_code(row.id), labels, as_code(cells), row.in_words))
         yield from table_rows(Table(title="", columns=("test", "", "history", "outcomes"), rows=tuple(rows)))
     calm = len(tests.rows) - len(telling) + tests.quiet
     if calm:

@@ -63,8 +63,8 @@ def render_panel(
     else:
         lines += _both_gates(evaluation, series)
     if evaluation.breaker.status == "half-open":  # the verdict names an open one
-        said = f"half-open: {evaluation.breaker.reason}; one more run without progress opens the circuit"
-        lines.append(_labeled("breaker", said, _RED))
+        message = f"half-open: {evaluation.breaker.reason}; one more run without progress opens the circuit"
+        lines.append(_labeled("breaker", message, _RED))
     for override in evaluation.overrides:
         label = "waived" if override["kind"] == "waive" else "person"
         lines.append(_labeled(label, describe_override(override), _YELLOW))
@@ -183,18 +183,18 @@ def _name_first(findings: list[Finding]) -> str:
 def _describe_gate_2(evaluation: Evaluation) -> tuple[str, str]:
     """Return the answer and why."""
     gate = evaluation.gate_2
-    said = f"{gate.reason} ({gate.by})" if gate.reason and gate.by else gate.reason or gate.by
+    why = f"{gate.reason} ({gate.by})" if gate.reason and gate.by else gate.reason or gate.by
     if evaluation.can_exit:
         return "open", evaluation.reason
     if gate.calls_person:
-        return "stop", f"needs a person ({gate.answer}): {said}"
+        return "stop", f"needs a person ({gate.answer}): {why}"
     if evaluation.is_premature:
         return "early", PREMATURE
     if gate.is_done:
-        return "given", said
+        return "given", why
     waits = {
         "absent": "no exit signal",
-        "not-done": f"not done: {said}" if gate.reason else f"not done ({gate.by})",
+        "not-done": f"not done: {why}" if gate.reason else f"not done ({gate.by})",
         "held": "the exit signal counts with the last confirming run",
     }
     return "waiting", waits.get(gate.answer, f"the exit signal is {gate.answer}: {gate.problem}")

@@ -128,8 +128,8 @@ def _rules(workflow: Workflow, phase: Phase) -> Iterator[str]:
     meanings = {metric.name: metric.meaning for metric in all_metrics()}
     for clause in phase.gate_1.evaluate({}).clauses:
         # Each metric is explained once.
-        told = "; ".join(f"{name}: {_lower(meanings.pop(name))}" for name in clause.unknown if name in meanings)
-        yield f"- `{clause.text}`" + (f" ({told})" if told else "")
+        explanations = "; ".join(f"{name}: {_lower(meanings.pop(name))}" for name in clause.unknown if name in meanings)
+        yield f"- `{clause.text}`" + (f" ({explanations})" if explanations else "")
     for name in phase.gate_1.guards:
         if name in workflow.guards:
             yield f"- `{name}`; where it is broken: {workflow.guards[name].remedy}"

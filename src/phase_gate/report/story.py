@@ -127,8 +127,8 @@ class TestRow(Value):
     def in_words(self) -> str:
         seen = self.cells.replace(ABSENT, "")
         letters = sorted(dict.fromkeys(seen), key=lambda letter: -seen.count(letter))
-        said = ", ".join(f"{seen.count(letter)} {CELL_WORDS[letter]}" for letter in letters)
-        return f"{said} in {count(len(self.cells.strip(ABSENT)), 'run')}"
+        counts = ", ".join(f"{seen.count(letter)} {CELL_WORDS[letter]}" for letter in letters)
+        return f"{counts} in {count(len(self.cells.strip(ABSENT)), 'run')}"
 
 
 class TestHistory(Value):

@@ -78,8 +78,8 @@ def read_story(project: Project, store: TaskStore) -> Story:
     story = builder.build(
         standing, LedgerCheck(events=events, head=head), at=now(), task=project.task, root=str(project.root), lost=lost
     )
-    told = tuple(section for part, value in parts_of(builder.state) for section in part.sections(value))
-    return _with_damage(replace(story, more=told), damaged)
+    sections = tuple(section for part, value in parts_of(builder.state) for section in part.sections(value))
+    return _with_damage(replace(story, more=sections), damaged)
 
 
 def _with_damage(story: Story, damaged: list[StateError]) -> Story:
@@ -99,7 +99,7 @@ class StoryBuilder:
         self.state: State = NEW_STATE
         self._runs: dict[str, Run] = {}
         self._begun = 0
-        self._happenings: deque[Happening] = deque(maxlen=KEPT_HAPPENINGS)
+        self._happenings_by_kind: deque[Happening] = deque(maxlen=KEPT_HAPPENINGS)
         self._happened = 0
         self._samples: deque[Sampled] = deque(maxlen=COMPARED)
         self._trend: dict[str, deque[tuple[int, float]]] = {name: deque(maxlen=KEPT_RUNS) for name, *_ in _TREND}
@@ -121,7 +121,7 @@ class StoryBuilder:
             self._proofs.clear()
         for kind, text in happenings_of(event, before, self.state):
             self._happened += 1
-            self._happenings.append(Happening(run=self._begun, at=event.at, kind=kind, text=text))
+            self._happenings_by_kind.append(Happening(run=self._begun, at=event.at, kind=kind, text=text))
 
     def _run_began(self, event: Event) -> None:
         self._begun += 1
@@ -200,8 +200,8 @@ class StoryBuilder:
             breaker=at_time(state.breaker, at),
             runs=runs,
             runs_left_out=self._begun - len(runs),
-            happenings=tuple(self._happenings),
-            happenings_left_out=self._happened - len(self._happenings),
+            happenings=tuple(self._happenings_by_kind),
+            happenings_left_out=self._happened - len(self._happenings_by_kind),
             tests=build_test_history(self._samples, self._load),
             criteria=None if state.criteria is None else self._load(state.criteria),
             trend=tuple(
@@ -279,13 +279,13 @@ _WAYS_BACK = {"request": "by a change request", "recovered": "after a recovery"}
 
 def happenings_of(event: Event, before: State, after: State) -> Iterator[Happened]:
     """Yield what an event means in the story."""
-    yield from _told(event, before, after)
+    yield from _happenings_by_kind(event, before, after)
     if after.breaker.status is not before.breaker.status and event.kind not in ("phase-entered", "phase-exited"):
         kind, text = _BREAKER[after.breaker.status]
         yield kind, _with_reason(text, after.breaker.reason)
 
 
-def _told(event: Event, before: State, after: State) -> Iterator[Happened]:
+def _happenings_by_kind(event: Event, before: State, after: State) -> Iterator[Happened]:
     data: Any = event.data
     match event.kind:
         case "phase-entered" if data.get("how") == "rewind":
@@ -319,8 +319,8 @@ def _told(event: Event, before: State, after: State) -> Iterator[Happened]:
             yield "too-early", _with_reason(f"the gate of {failure['phase']} failed", failure["error"])
         case "reviewed" if before.is_pipeline:
             word = data["word"]
-            said = f"voted {word['answer']} ({word['confidence']:g})"
-            yield "note", _with_reason(said, word.get("reason"), word["by"])
+            vote = f"voted {word['answer']} ({word['confidence']:g})"
+            yield "note", _with_reason(vote, word.get("reason"), word["by"])
         case "stuck":
             yield "needs-person", _with_reason("stuck", data["reason"])
         case "repaired" | "rollback-accepted":

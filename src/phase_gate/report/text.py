@@ -191,8 +191,8 @@ def describe_proof(metrics: Mapping[str, MetricValue]) -> str:
     functions = f", notice {noticed} of {count(changed, 'function')}" if changed else ""
     without = "fail without the change, " if metrics.get("proof_has_control") else ""
     rest = [f"{many} {name}" for name, many in others.items() if many]
-    said = f"{proven} of {count(total, 'target')}: {without}pass with it{functions}"
-    return f"{said}; {', '.join(rest)}" if rest else said
+    summary = f"{proven} of {count(total, 'target')}: {without}pass with it{functions}"
+    return f"{summary}; {', '.join(rest)}" if rest else summary
 
 
 def proof_section(proofs: Mapping[str, Mapping[str, Any]]) -> Section | None:
@@ -220,9 +220,9 @@ def proof_section(proofs: Mapping[str, Mapping[str, Any]]) -> Section | None:
 
 
 def _target_row(target: Mapping[str, Any]) -> tuple[str, ...]:
-    said = f"{target['verdict']}: {target['why']}" if target["why"] else str(target["verdict"])
+    verdict = f"{target['verdict']}: {target['why']}" if target["why"] else str(target["verdict"])
     emptied = ("noticed" if target["notices"] else "not noticed") if target["was_tried"] else "not tried"
-    return (target["id"], target["control"], target["treatment"], ALTERED[target["altered"]], emptied, said)
+    return (target["id"], target["control"], target["treatment"], ALTERED[target["altered"]], emptied, verdict)
 
 
 # --- the verdict as a PRP_PHASE_STATUS block, which agents exchange; `claims.blocks` reads it back

@@ -74,7 +74,7 @@ class BaselineSession(RecordedSession):
     def panel(self, screen: Screen) -> list[Line]:
         return [Line("phase gate: baseline", is_title=True), Line(self._shown)]
 
-    def exit_status(self, pytest_said: int, *, has_collection_errors: bool) -> int:
+    def exit_status(self, pytest_status: int, *, has_collection_errors: bool) -> int:
         return self._status
 
 
@@ -103,5 +103,5 @@ class KnownTests(RecordedSession):
     def panel(self, screen: Screen) -> list[Line]:
         return []
 
-    def exit_status(self, pytest_said: int, *, has_collection_errors: bool) -> int:
-        return pytest_said
+    def exit_status(self, pytest_status: int, *, has_collection_errors: bool) -> int:
+        return pytest_status

@@ -170,10 +170,10 @@ class _GivenSignals:
     def events(self) -> list[Event]:
         if not self._is_made_meanwhile or self._file is None:
             return []
-        said = self._file.signal.answer if self._file.signal is not None else "malformed"
+        answer = self._file.signal.answer if self._file.signal is not None else "malformed"
         data = {
             "run": self._run.id,
-            "answer": said,
+            "answer": answer,
             "problem": _MEANWHILE,
             "file": self._file.identity,
         }

@@ -133,5 +133,5 @@ def _find_altered(
     altered = find_altered(frozen, found, meaning)
     if covered_by(neighbour.waivers, _GUARD, altered, at=now()):
         return []
-    said = f"; frozen by task {name}, whose cycle is open"
-    return [replace(finding, detail=f"{finding.detail}{said}") for finding in altered]
+    suffix = f"; frozen by task {name}, whose cycle is open"
+    return [replace(finding, detail=f"{finding.detail}{suffix}") for finding in altered]

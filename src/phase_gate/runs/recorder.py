@@ -95,7 +95,7 @@ class Recorder:
         self._exit_memory: Mapping[str, str] | None = None
         self._hold: RunLock | None = None
         #: Number of warnings and notes before the start.
-        self._said = (0, 0)
+        self._counts_at_start = (0, 0)
         #: The task before and after the run's start; None for a nested run.
         self._states: tuple[State, State] | None = None
         self._outer: str | None = None
@@ -172,13 +172,13 @@ class Recorder:
 
     def begin(self) -> None:
         """Write the start record and acquire the run's own lock."""
-        self._said = (len(self.warnings), len(self.notes))
+        self._counts_at_start = (len(self.warnings), len(self.notes))
         self._begin()
 
     @again_if_moved
     def _begin(self) -> None:
         # If another machine was first, the run begins a second time, and collects its warnings and notes again.
-        del self.warnings[self._said[0] :], self.notes[self._said[1] :]
+        del self.warnings[self._counts_at_start[0] :], self.notes[self._counts_at_start[1] :]
         entry = self._entry
         assert entry is not None, "the order was checked"
         self.tree = self.project.take_tree(beside=self.state.beside, reports=self.reports)

@@ -85,7 +85,7 @@ class RecordedSession:
         """Return the output of a recorded session."""
         raise NotImplementedError
 
-    def exit_status(self, pytest_said: int, *, has_collection_errors: bool) -> int:
+    def exit_status(self, pytest_status: int, *, has_collection_errors: bool) -> int:
         """Return the exit status of the process."""
         raise NotImplementedError
 
@@ -208,8 +208,8 @@ class TestRun(RecordedSession):
             return render_problem(f"not counted: {why}", remedy="")
         if self._hello.verifies:
             return _recorded_for(self.project.task, evaluation)
-        is_told = self.project.configuration.run.ci != "off" and is_ci(self.project.environment)
-        if is_told and self._meaning == "gate1":
+        is_reported = self.project.configuration.run.ci != "off" and is_ci(self.project.environment)
+        if is_reported and self._meaning == "gate1":
             evaluation = ask_gate_1_only(evaluation)
         further, done = self.further_runs(), self._hello.confirming[0] + 1
         return render_panel(
@@ -220,17 +220,17 @@ class TestRun(RecordedSession):
             series=(done, done + further) if further else (0, 0),
         )
 
-    def exit_status(self, pytest_said: int, *, has_collection_errors: bool) -> int:
+    def exit_status(self, pytest_status: int, *, has_collection_errors: bool) -> int:
         evaluation = self.evaluation()
         if self._ended is not None and self._ended.kind in ("nested", "void"):
-            return pytest_said
-        if self._hello.verifies and self.problem is not None and pytest_said == 0:
+            return pytest_status
+        if self._hello.verifies and self.problem is not None and pytest_status == 0:
             return exit_codes.NOT_TRUSTED  # the caller sees only this status
         is_open = evaluation is not None and (
             evaluation.can_exit if self._meaning == "dual" else evaluation.gate_1.is_open
         )
         return exit_status_for(
-            pytest_said,
+            pytest_status,
             meaning=self._meaning,
             tests=self.run.phase.tests,
             is_open=is_open,
@@ -247,9 +247,9 @@ class TestRun(RecordedSession):
             return ()
         from phase_gate.report.ci_files import write_for_ci
 
-        told = write_for_ci(evaluation, environment, meaning=self._meaning, reports=self.run.report_files)
-        self._complaints += told.complaints
-        return told.lines
+        output = write_for_ci(evaluation, environment, meaning=self._meaning, reports=self.run.report_files)
+        self._complaints += output.complaints
+        return output.lines
 
     def further_runs(self) -> int:
         """Return how many runs will automatically follow this one."""
@@ -286,7 +286,7 @@ _TESTS_FAILED, _INTERRUPTED = 1, 2
 
 
 def exit_status_for(
-    pytest_said: int,
+    pytest_status: int,
     *,
     meaning: ExitMeaning,
     tests: Tests,
@@ -302,10 +302,10 @@ def exit_status_for(
     :param is_halted: the circuit is open.
     """
     if meaning == "tests":
-        return pytest_said
-    only_red = pytest_said == _TESTS_FAILED or (pytest_said == _INTERRUPTED and has_collection_errors)
-    if pytest_said != 0 and not (tests == "failing" and only_red):
-        return pytest_said
+        return pytest_status
+    only_red = pytest_status == _TESTS_FAILED or (pytest_status == _INTERRUPTED and has_collection_errors)
+    if pytest_status != 0 and not (tests == "failing" and only_red):
+        return pytest_status
     if not is_trusted:
         return exit_codes.NOT_TRUSTED
     if is_halted:

@@ -133,15 +133,15 @@ class ShardSession(RecordedSession):
     def properties(self) -> Mapping[str, str]:
         return {"phase-gate.shard": str(self._split), "phase-gate.phase": self._phase.name}
 
-    def exit_status(self, pytest_said: int, *, has_collection_errors: bool) -> int:
+    def exit_status(self, pytest_status: int, *, has_collection_errors: bool) -> int:
         """Return pytest's own status; where the phase wants failing tests, whether the record was written."""
         if self._shard is None and self.problem is None:
-            return pytest_said  # no test was meant to run
+            return pytest_status  # no test was meant to run
         has_own = self._shard is not None and bool(self._shard.collected)
-        if pytest_said == NOTHING_COLLECTED and has_own:
-            pytest_said = 0  # few tests, many shards: the others have them
+        if pytest_status == NOTHING_COLLECTED and has_own:
+            pytest_status = 0  # few tests, many shards: the others have them
         return exit_status_for(
-            pytest_said,
+            pytest_status,
             meaning="gate1",
             tests=self._phase.tests,
             is_open=True,

@@ -47,8 +47,8 @@ def _marked_in_source(mark_name: str, tree: ast.Module) -> dict[str, str]:
     for test in named_functions(tree.body):
         for mark in _marks_of(test, tree):
             if mark_name in (last_name(mark), last_name(constants.get(last_name(mark)))):
-                said = (str(each.value).strip() for each in ast.walk(mark) if isinstance(each, ast.Constant))
-                found[test.name] = next(said, "")
+                reasons = (str(each.value).strip() for each in ast.walk(mark) if isinstance(each, ast.Constant))
+                found[test.name] = next(reasons, "")
     return found
 
 

@@ -18,8 +18,8 @@ def pytest_section(path: str, text: str) -> object:
         if path.endswith(".toml"):
             import tomllib
 
-            said = tomllib.loads(text)
-            return said.get("tool", {}).get("pytest") if path == "pyproject.toml" else said.get("pytest")
+            document = tomllib.loads(text)
+            return document.get("tool", {}).get("pytest") if path == "pyproject.toml" else document.get("pytest")
         parser = configparser.RawConfigParser()
         parser.read_string(text)
         section = "tool:pytest" if path == "setup.cfg" else "pytest"

@@ -88,7 +88,7 @@ class Answer(Value, kw_only=False):
 
     #: 0 where it did what was asked; None where it took too long and was ended.
     status: int | None
-    said: bytes
+    output: bytes
     #: For a reader's eyes only: nothing is decided by it.
     complaint: str
 
@@ -139,23 +139,23 @@ class Repository:
                 )
             except OSError as error:
                 raise self._failed(str(error)) from error
-            said = b""
+            output = b""
             try:
                 with contextlib.suppress(TimeoutExpired):
-                    said = process.communicate(given, timeout=LIMIT)[0]
+                    output = process.communicate(given, timeout=LIMIT)[0]
             finally:
                 status = process.poll()
                 if status is None:
                     _end(process)
             complaints.seek(0)
             complaint = complaints.read(_MAX_COMPLAINT).decode("utf-8", "replace")
-        return Answer(status, said, f"nothing within {LIMIT:g} s" if status is None else complaint)
+        return Answer(status, output, f"nothing within {LIMIT:g} s" if status is None else complaint)
 
     def _ask(self, *words: str, given: bytes = b"") -> bytes:
         answer = self.call(*words, given=given)
         if answer.status != 0:
             raise self._failed(answer.complaint)
-        return answer.said
+        return answer.output
 
     def _failed(self, complaint: str) -> StoreUnreachableError:
         return StoreUnreachableError(
@@ -254,8 +254,8 @@ class Repository:
         return {sent.commit: sent.head for sent, _ in self._log("--no-walk", given=given)} if given else {}
 
     def _log(self, *words: str, given: str) -> Iterable[tuple[Sent, list[str]]]:
-        said = self._ask("log", *words, "--stdin", "--format=tformat:%H %P%x00%s", given=given.encode())
-        for row in said.decode("utf-8", "replace").splitlines():
+        output = self._ask("log", *words, "--stdin", "--format=tformat:%H %P%x00%s", given=given.encode())
+        for row in output.decode("utf-8", "replace").splitlines():
             ids, _, subject = row.partition("\0")
             commit, *parents = ids.split()
             match = _SUBJECT.fullmatch(subject)
@@ -302,5 +302,5 @@ def _make_folder(path: Path) -> None:
 
 def first_line(text: str) -> str:
     """Return the first line of git's message, without secrets."""
-    said = next((row.strip() for row in text.splitlines() if row.strip()), "")
-    return show_line(hide_secret(said))[:_LONGEST_COMPLAINT]
+    message = next((row.strip() for row in text.splitlines() if row.strip()), "")
+    return show_line(hide_secret(message))[:_LONGEST_COMPLAINT]

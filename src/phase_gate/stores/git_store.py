@@ -156,7 +156,7 @@ class GitStore:
             answer = self._push(ref, parent, mine.commit)
             if answer.status == 0:
                 return
-            if number == 0 and _STALE in answer.said:
+            if number == 0 and _STALE in answer.output:
                 raise self._moved(task)  # what was never sent can't be there
             tip, sent = self._fetch_task(task)
             if mine in sent:
@@ -177,7 +177,7 @@ class GitStore:
         answer = self._call("ls-remote", "--refs", "-q", "--", self._remote, pattern)
         if answer.status != 0:
             raise self._unreachable(answer)
-        rows = (row.partition("\t") for row in answer.said.decode("utf-8", "replace").splitlines())
+        rows = (row.partition("\t") for row in answer.output.decode("utf-8", "replace").splitlines())
         # For git a pattern is the end of a name: others may have it, too.
         return {ref: value for value, _, ref in rows if ref == pattern or ref.startswith(f"{self._prefix}/")}
 
@@ -252,8 +252,8 @@ def find_remote(address: StoreAddress, folder: Path) -> str:
         return os.path.normpath(os.path.join(folder, place))
     if any(mark in place for mark in (":", "/", "\\")):
         return place
-    said = try_git(folder, "config", "--get", f"remote.{place}.url")
-    found = "" if said is None else os.fsdecode(said).rstrip("\n")
+    output = try_git(folder, "config", "--get", f"remote.{place}.url")
+    found = "" if output is None else os.fsdecode(output).rstrip("\n")
     if not found:
         raise UsageError(
             f"{place!r} is no remote of this repository",

@@ -195,8 +195,8 @@ class PostgresqlStore:
 
     def _translate(self, error: Any) -> StoreUnreachableError:
         remedy = _REMEDIES.get(error.sqlstate, "fix the cause on the server, then run again")
-        said = " ".join((error.diag.message_primary or "no reason").split())
-        return StoreUnreachableError(f"{self.shown}: {said} ({error.sqlstate})", remedy=remedy)
+        message = " ".join((error.diag.message_primary or "no reason").split())
+        return StoreUnreachableError(f"{self.shown}: {message} ({error.sqlstate})", remedy=remedy)
 
 
 def _tail(known: Head, rows: Iterable[Row]) -> Tail | None:
@@ -269,8 +269,8 @@ class Connection:
                 if self.opened is not None:
                     raise
                 if is_last or isinstance(error, (_LateError, psycopg.errors.ConnectionTimeout)):
-                    said = " ".join(str(error).split()) or "the connection is gone"
-                    raise StoreUnreachableError(f"{self._shown} does not answer: {said}", remedy=_CONNECT) from None
+                    message = " ".join(str(error).split()) or "the connection is gone"
+                    raise StoreUnreachableError(f"{self._shown} does not answer: {message}", remedy=_CONNECT) from None
         raise AssertionError("the last one returns or raises")
 
     def close(self) -> None:

@@ -74,15 +74,15 @@ class SharedTaskStore(TaskStore):
 
     # --- what others have added ----------------------------------------------------------------------------------
 
-    def read(self, told: tuple[Head, Tail] | None = None) -> Opened:
+    def read(self, received: tuple[Head, Tail] | None = None) -> Opened:
         """Return the task as the shared store has it; what is new is written to the folder, under its lock.
 
-        :param told: the lines that the store has already sent, if they follow the folder's last one.
+        :param received: the lines that the store has already sent, if they follow the folder's last one.
         """
         opened = super().read()
         # The state file may lag behind its ledger. An answer without rows means an error: the next query raises it.
-        is_of_use = told is not None and told[0] == _head(opened) and told[1].rows
-        tail = told[1] if told is not None and is_of_use else self._read_beyond(opened)
+        is_of_use = received is not None and received[0] == _head(opened) and received[1].rows
+        tail = received[1] if received is not None and is_of_use else self._read_beyond(opened)
         if tail is None:
             return opened
         with self.lock():

@@ -67,8 +67,8 @@ def find_changed(now: Mapping[str, str], before: Mapping[str, str]) -> dict[str,
     for path, text in sorted(now.items()):
         if before.get(path) != text:
             origin = known.setdefault(text, path)
-            said = "it has the same text as" if origin in now else "it was moved here from"
-            changed[path] = "" if origin == path else f"{said} {origin}"
+            reason = "it has the same text as" if origin in now else "it was moved here from"
+            changed[path] = "" if origin == path else f"{reason} {origin}"
     return changed
 
 

@@ -237,7 +237,7 @@ def _ask(command: list[str], diagram: Diagram, root: Path, seconds: float, envir
     """Return PlantUML's result for a diagram. Raises OSError if it does not run, or does not end in time."""
     has_start = _START.match(diagram.text) is not None
     with TemporaryDirectory() as kept:
-        given, log = Path(kept, "given.puml"), Path(kept, "said.txt")
+        given, log = Path(kept, "given.puml"), Path(kept, "output.txt")
         given.write_text(
             f"{diagram.text}\n" if has_start else f"@startuml\n{diagram.text}\n@enduml\n", encoding="utf-8"
         )
@@ -257,8 +257,8 @@ def _ask(command: list[str], diagram: Diagram, root: Path, seconds: float, envir
         if ended.code is None:
             raise OSError(ended.problem or "it did not answer in time")
         assert ended.stdout is not None, "it was asked for"
-        said = ended.stdout.read_text(encoding="utf-8", errors="replace")
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+        output = ended.stdout.read_text(encoding="utf-8", errors="replace")
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     if ended.code == 0 and lines and "ERROR" not in lines:
         return Checked(diagram=diagram)
     if lines[:1] != ["ERROR"] or len(lines) < 2 or not lines[1].isdigit():

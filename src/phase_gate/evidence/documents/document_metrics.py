@@ -36,8 +36,8 @@ def measure_documents(context: EvidenceContext) -> Measured:
     catalogue = now if memory is None else from_json(Catalogue, memory["rules"])
     library, wanted, found = Library(context, catalogue), context.wanted, Measured()
     if catalogue != now:
-        said = "what counts as a document was changed in the settings: that applies from the next cycle on"
-        found = Measured(warnings=(said,))
+        warning = "what counts as a document was changed in the settings: that applies from the next cycle on"
+        found = Measured(warnings=(warning,))
     try:
         if wanted & _DIAGRAM_NAMES:
             found = join(found, _measure_diagrams(library, context))
@@ -46,8 +46,8 @@ def measure_documents(context: EvidenceContext) -> Measured:
         if "has_adr" in wanted:
             found = join(found, _measure_decisions(library, before))
     except ImportError:
-        said = f"the documents are unknown: {NO_PARSER}"
-        found = join(found, Measured(warnings=(said,), missing_extra="documents"))
+        warning = f"the documents are unknown: {NO_PARSER}"
+        found = join(found, Measured(warnings=(warning,), missing_extra="documents"))
     return replace(found, metrics={name: value for name, value in found.metrics.items() if name in wanted})
 
 
@@ -78,8 +78,8 @@ def _measure_decisions(library: Library, before: Mapping[str, str] | None) -> Me
         # Ignore old records if there is a complete one.
         is_new = before is not None and path not in before
         if words and (is_new or not is_whole):
-            said = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-            findings.append(_finding("decision-incomplete", path, f"lacks {said}"))
+            text = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+            findings.append(_finding("decision-incomplete", path, f"lacks {text}"))
     return Measured(metrics={"has_adr": is_whole}, findings=tuple(findings))
 
 

@@ -180,15 +180,15 @@ class _Watch:
     def _end_tree(self, *, is_whole: bool) -> None:
         for number, patience in ((signal.SIGTERM, _GRACE), (KILL, _PATIENCE)):
             deadline = time.monotonic() + patience
-            told: set[int] = set()
+            signaled: set[int] = set()
             while True:
                 living = set(self._tree.find(whole=is_whole))
                 if not living and self._has_ended():
                     return
                 # Repeat, because the tree may start more processes. But signal each process once, because a program may
                 # skip its cleanup at the second signal.
-                self._tree.send(number, living - told)
-                told |= living
+                self._tree.send(number, living - signaled)
+                signaled |= living
                 self._take(self._pipes.read(_POLL))
                 is_in_a_hurry = number == signal.SIGTERM and self._interrupts.count > 1
                 if is_in_a_hurry or time.monotonic() >= deadline:

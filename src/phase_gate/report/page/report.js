@@ -184,8 +184,8 @@
       if (!strip) return;
       const box = strip.getBoundingClientRect();
       const at = Math.min(data.tests.length - 1, Math.max(0, Math.floor((event.clientX - box.left) / box.width * data.tests.length)));
-      const said = `run ${data.tests[at]}: ${data.cells[strip.dataset.cells[at]]}`;
-      if (strip.parentElement.title !== said) strip.parentElement.title = said;
+      const text = `run ${data.tests[at]}: ${data.cells[strip.dataset.cells[at]]}`;
+      if (strip.parentElement.title !== text) strip.parentElement.title = text;
     });
   }
 
