@@ -71,7 +71,7 @@ def test_what_an_end_means(row: str) -> None:
     kind, text = row.split(maxsplit=1)
     text = re.sub("<([A-Z]+)>", lambda found: HEADS[found[1]], text).replace("\\n", "\n").replace("\\x1b", "\x1b")
     said = re.search("«(.*)»", text)
-    expected = Ending(kind=kind, said=said[1] if said else "")  # type: ignore[arg-type]
+    expected = Ending(kind=kind, message=said[1] if said else "")  # type: ignore[arg-type]
     tail = re.sub("[«»]", "", text)
     assert classify(1, tail, is_known=True) == expected
     assert classify(1, f"The tests fail.\n{tail}\n", is_known=True) == expected
@@ -97,4 +97,4 @@ def test_the_last_words_count() -> None:
     assert classify(1, rows, is_known=True).kind == "busy"
     assert classify(1, rows + "x\n" * 100, is_known=True).kind == "failed", "that was long ago"
     assert classify(None, rows, is_known=True) == Ending(kind="failed"), "it was ended from outside"
-    assert len(classify(1, "API Error: 529 " + "x" * 5000, is_known=True).said) == 200
+    assert len(classify(1, "API Error: 529 " + "x" * 5000, is_known=True).message) == 200

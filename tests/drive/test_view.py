@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from phase_gate.drive.clients import read_said
+from phase_gate.drive.clients import parse_output
 from phase_gate.drive.view import Happening, Tail, Working, render_lines, render_status
 from tests.drive.conftest import RIGHT, Terminal, Track
 
@@ -69,9 +69,9 @@ def test_a_happening_without_a_line_says_nothing() -> None:
 
 def test_only_messages_are_claims_where_events_are_printed() -> None:
     events = "\n".join(map(json.dumps, ({"type": "turn.started"}, RUNS, SAYS)))
-    assert read_said(events) == ("All done.",)
-    assert read_said("EXIT_SIGNAL: true\n") == ("EXIT_SIGNAL: true\n",)
-    assert read_said("") == ("",)
+    assert parse_output(events) == ("All done.",)
+    assert parse_output("EXIT_SIGNAL: true\n") == ("EXIT_SIGNAL: true\n",)
+    assert parse_output("") == ("",)
 
 
 # --- with a real one

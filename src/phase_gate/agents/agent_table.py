@@ -78,7 +78,7 @@ def _first_text(event: Document, *names: str) -> str:
 
 
 #: Placeholders in a template: a hook's command, its message, and whether it denies a tool or asks about it.
-COMMAND, SAID, VERDICT = "{command}", "{said}", "{verdict}"
+COMMAND, MESSAGE, VERDICT = "{command}", "{message}", "{verdict}"
 
 
 def fill(template: Any, words: Mapping[str, str]) -> Any:
@@ -103,13 +103,13 @@ class Agent(Value):
     stop_entry: Document
     tool_entry: Document
     #: The answers that make it continue, and that refuse a tool.
-    on_block: Document = field(default_factory=lambda: {"decision": "block", "reason": SAID})
+    on_block: Document = field(default_factory=lambda: {"decision": "block", "reason": MESSAGE})
     on_refusal: Document = field(
         default_factory=lambda: {
             "hookSpecificOutput": {
                 "hookEventName": "PreToolUse",
                 "permissionDecision": VERDICT,
-                "permissionDecisionReason": SAID,
+                "permissionDecisionReason": MESSAGE,
             }
         }
     )
@@ -118,7 +118,7 @@ class Agent(Value):
     #: Whether it can ask the user about a tool. If not, it may use a tool that a person should confirm.
     can_ask: bool = True
     #: Whether it shows our messages to the user. If not, they go to its log.
-    can_tell: bool = True
+    shows_messages: bool = True
     #: The names of its events: about to stop, about to use a tool.
     stop_event: str = "Stop"
     tool_event: str = "PreToolUse"
@@ -140,14 +140,14 @@ class Agent(Value):
     def answer(self, answer: HookAnswer) -> Output:
         """Return a hook's output. Never "allow": that would replace the agent's own question to the user."""
         text, verdict = answer.text, answer.verdict
-        words = {SAID: text, VERDICT: verdict}
+        words = {MESSAGE: text, VERDICT: verdict}
         if verdict == "block" and self.block_code:
             return Output(document=None, error=text, exit_code=self.block_code)
         if verdict == "block":
             return Output(document=fill(self.on_block, words))
         if verdict == "deny" or (verdict == "ask" and self.can_ask):
             return Output(document=fill(self.on_refusal, words))
-        if not self.can_tell:
+        if not self.shows_messages:
             return Output(error=text)
         return Output(document={"systemMessage": text} if text else {})
 
@@ -210,7 +210,7 @@ CODEX = Agent(
 
 
 _HOOKS_GEMINI = {"hooks": [{**_HOOK, "name": "phase-gate", "timeout": TIMEOUT * 1000}]}
-_DENY_GEMINI = {"decision": "deny", "reason": SAID}
+_DENY_GEMINI = {"decision": "deny", "reason": MESSAGE}
 
 
 GEMINI = Agent(
@@ -241,9 +241,9 @@ GEMINI = Agent(
 CURSOR = Agent(
     name="cursor",
     title="Cursor",
-    on_block={"followup_message": SAID},
-    on_refusal={"permission": VERDICT, "user_message": SAID, "agent_message": SAID},
-    can_tell=False,
+    on_block={"followup_message": MESSAGE},
+    on_refusal={"permission": VERDICT, "user_message": MESSAGE, "agent_message": MESSAGE},
+    shows_messages=False,
     settings=".cursor/hooks.json",
     instructions="AGENTS.md",
     stop_event="stop",
@@ -264,8 +264,8 @@ _HOOK_COPILOT = {"type": "command", "command": COMMAND, "timeoutSec": TIMEOUT}
 COPILOT = Agent(
     name="copilot",
     title="GitHub Copilot CLI and cloud agent",
-    on_refusal={"permissionDecision": VERDICT, "permissionDecisionReason": SAID},
-    can_tell=False,
+    on_refusal={"permissionDecision": VERDICT, "permissionDecisionReason": MESSAGE},
+    shows_messages=False,
     settings=".github/hooks/phase-gate.json",
     instructions="AGENTS.md",
     stop_event="agentStop",

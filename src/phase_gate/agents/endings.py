@@ -56,7 +56,7 @@ _MEANINGS: Mapping[Kind, re.Pattern[str]] = {
 class Ending(Value):
     kind: Kind
     #: The client's own message; empty if it has no known format.
-    said: str = ""
+    message: str = ""
 
     @property
     def is_for_people(self) -> bool:
@@ -74,15 +74,15 @@ def classify(code: int | None, tail: str, *, is_known: bool) -> Ending:
     if not code:
         return Ending(kind="failed" if code is None else "ended")
     for row in reversed(re.sub(_COLOUR, "", tail[-LAST_WORDS:]).splitlines()[-_LAST_ROWS:]):
-        row, said = row.strip(), row.strip()
+        row, message = row.strip(), row.strip()
         if _EVENT.match(row):
-            said = " ".join(_MESSAGE.findall(row)[-1:])
-            row = " ".join((*_STATUS.findall(row), said))
+            message = " ".join(_MESSAGE.findall(row)[-1:])
+            row = " ".join((*_STATUS.findall(row), message))
         elif is_known and not _REPORT.match(row):
             continue
         for kind, meaning in _MEANINGS.items():
             if meaning.search(row):
-                return Ending(kind=kind, said=show_line(said)[:_KEPT])
+                return Ending(kind=kind, message=show_line(message)[:_KEPT])
     return Ending(kind="failed")
 
 
@@ -90,7 +90,7 @@ def classify(code: int | None, tail: str, *, is_known: bool) -> Ending:
 
 
 #: The most informative fields of an event, at any depth. The first one found is shown.
-_TELLING = ("text", "command", "cmd", "file_path", "filePath", "path", "pattern", "query", "url", "content")
+_INFORMATIVE = ("text", "command", "cmd", "file_path", "filePath", "path", "pattern", "query", "url", "content")
 
 
 def describe_event(line: str) -> str | None:
@@ -101,12 +101,12 @@ def describe_event(line: str) -> str | None:
         event = json.loads(line)
         if not isinstance(event, dict) or not isinstance(event.get("type"), str):
             return None
-        told = {key: text for key, text in _texts_in(event) if text.strip()}
+        texts = {key: text for key, text in _texts_in(event) if text.strip()}
     except (ValueError, RecursionError):
         return None
-    said = next((told[key] for key in _TELLING if key in told), "")
+    chosen = next((texts[key] for key in _INFORMATIVE if key in texts), "")
     # The last line of a text, which usually contains the conclusion.
-    return (said.strip().splitlines() or [""])[-1].strip()
+    return (chosen.strip().splitlines() or [""])[-1].strip()
 
 
 def _texts_in(value: object, key: str = "") -> Iterator[tuple[str, str]]:

@@ -54,14 +54,14 @@ class HookAnswer(Value):
         """The message for the agent or for a person; empty if there is none."""
         if not self.reason:
             return ""
-        said = self.reason
+        message = self.reason
         if self.status in _OVER:
-            said = show_verdict(self.status, self.reason)
+            message = show_verdict(self.status, self.reason)
         elif self.status not in ("", "open"):
-            said = f"not done: {self.reason}"
+            message = f"not done: {self.reason}"
         step = show_next(self.next_command, self.next_hint, self.status)
         note = f"; {self.note}" if self.note else ""
-        return show_rows((f"phase-gate: {said}{note}", *((f"Next: {step}",) if step else ())))
+        return show_rows((f"phase-gate: {message}{note}", *((f"Next: {step}",) if step else ())))
 
 
 class Stop(Value):

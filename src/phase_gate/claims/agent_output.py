@@ -113,8 +113,8 @@ def sentences(text: ClaimText, reasons: Iterable[str] = ()) -> str:
             rows.append(line)
     rows += reasons
     prose = _MARKUP.sub("", _MENTIONED.sub(" ", "\n".join(rows)))
-    said = dict.fromkeys(_SENTENCE_END.sub("\n", prose).split("\n"))  # logs repeat lines
-    return "\n".join(row for row in said if 0 < len(row) <= _MAX_SENTENCE)
+    distinct = dict.fromkeys(_SENTENCE_END.sub("\n", prose).split("\n"))  # logs repeat lines
+    return "\n".join(row for row in distinct if 0 < len(row) <= _MAX_SENTENCE)
 
 
 # --- transcripts: the assistant's texts from the JSON lines that coding agents write
@@ -145,15 +145,15 @@ def read_transcript(text: str) -> tuple[str, ...]:
         is_piece = row.get("delta") is True
         holder = _holder(row)
         speaker = _speaker(row, holder)
-        said = [each for each in _said(holder) if is_piece or each.strip()]
-        if speaker in _USER and said:
+        parts = [each for each in _read_texts(holder) if is_piece or each.strip()]
+        if speaker in _USER and parts:
             texts = []
         elif speaker in _ASSISTANT:
             if is_piece and was_piece and texts:
-                texts[-1] += "".join(said)
+                texts[-1] += "".join(parts)
             else:
                 # Some clients write a message twice, as an item and as an event.
-                texts += [each for each in said if texts[-1:] != [each]]
+                texts += [each for each in parts if texts[-1:] != [each]]
         was_piece = is_piece
     if not is_known:
         raise UsageError("it has no line of JSON", remedy="omit --transcript for plain text")
@@ -178,7 +178,7 @@ def _word(row: Mapping[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _said(holder: Mapping[str, Any]) -> Iterator[str]:
+def _read_texts(holder: Mapping[str, Any]) -> Iterator[str]:
     contents = (holder.get(name) for name in ("content", "text", "message", "parts"))
     content = next((each for each in contents if isinstance(each, str | list)), [])
     for part in [content] if isinstance(content, str) else content:

@@ -124,7 +124,7 @@ class Block(Value):
     problems: tuple[str, ...] = ()
 
     @property
-    def says_done(self) -> bool | None:
+    def reports_done(self) -> bool | None:
         """Whether the block on its own reports done; None if it is not filled in."""
         form = FORMS[self.kind]
         return None if self.problems else self.fields[form.answer] == form.done
@@ -148,9 +148,9 @@ class Block(Value):
         form = FORMS[self.kind]
         answer = f"{self.kind} has {form.answer}: {self.fields[form.answer]}"
         rows = {f"{name}: {value}" for name, value in self.fields.items()}
-        against = form.against_done if self.says_done else form.against_not_done
+        against = form.against_done if self.reports_done else form.against_not_done
         yield from (f"{answer}, and {row}" for row in against if row in rows)
-        if self.says_done and self.remaining:
+        if self.reports_done and self.remaining:
             yield f"{answer}, but work remains: {cut(self.remaining)!r}"
 
 
@@ -195,7 +195,7 @@ _BLOCK = re.compile(
 )
 _KEY = re.compile(r"(?P<key>[A-Z][A-Z0-9_]{0,60}):(?:[ \t]+(?P<value>.*))?")
 #: The maximum number of reported blocks that do not count.
-_TOLD = 3
+_MAX_UNCOUNTED = 3
 
 
 def read_blocks(text: ClaimText) -> StatusBlocks:
@@ -222,7 +222,7 @@ def read_blocks(text: ClaimText) -> StatusBlocks:
         last.pop(kind, None)
         last[kind] = (number, rows)
     blocks = tuple(_make(kind, line, rows) for kind, (line, rows) in last.items())
-    return _combine(blocks, () if blocks else tuple(_find_uncounted(text))[:_TOLD])
+    return _combine(blocks, () if blocks else tuple(_find_uncounted(text))[:_MAX_UNCOUNTED])
 
 
 def _make(kind: BlockKind, line: int, rows: list[str]) -> Block:
@@ -256,8 +256,8 @@ def _make(kind: BlockKind, line: int, rows: list[str]) -> Block:
 def _combine(blocks: tuple[Block, ...], uncounted: tuple[str, ...]) -> StatusBlocks:
     problems = tuple(f"{block.kind} (line {block.line}): {text}" for block in blocks for text in block.problems)
     contradictions = [text for block in blocks for text in block.contradictions]
-    done = [block.kind for block in blocks if block.says_done is True]
-    not_done = [block.kind for block in blocks if block.says_done is False]
+    done = [block.kind for block in blocks if block.reports_done is True]
+    not_done = [block.kind for block in blocks if block.reports_done is False]
     if done and not_done:
         contradictions.append(f"{' and '.join(done)} report done, {' and '.join(not_done)} not done")
     explicit: bool | None = None

@@ -88,15 +88,17 @@ _BLOCK, _COMPLETE = 30, 20
 _KEYWORDS = "keywords"
 
 
-def score_confidence(said: StatusBlocks, prose: str, context: ClaimContext, rules: ConfidenceRules) -> tuple[Part, ...]:
+def score_confidence(
+    blocks: StatusBlocks, prose: str, context: ClaimContext, rules: ConfidenceRules
+) -> tuple[Part, ...]:
     """Return the items of the score: 30 block, 20 complete, 15 files, 20 task file, 10 keywords, 5 tests."""
-    filled = ", ".join(block.kind for block in said.blocks if not block.problems)
-    answer = {True: "it reports done", False: "it reports not done", None: "no block reports done"}[said.explicit]
+    filled = ", ".join(block.kind for block in blocks.blocks if not block.problems)
+    answer = {True: "it reports done", False: "it reports not done", None: "no block reports done"}[blocks.explicit]
     word = next((each for each in rules.keywords if find_phrase(each, prose) is not None), None)
     words = "no keyword is used affirmatively" if word is None else repr(word)
     rows = (
         ("status block", _BLOCK, Known(bool(filled), filled or "no valid block: prose alone is weak evidence")),
-        ("reports complete", _COMPLETE, Known(said.explicit is True, answer)),
+        ("reports complete", _COMPLETE, Known(blocks.explicit is True, answer)),
         ("files changed", 15, context.files),
         ("task file moved", 20, context.task_file),
         (_KEYWORDS, 10, Known(word is not None, words)),
@@ -224,7 +226,7 @@ def plan_is_ticked(text: str) -> Known:
 # --- differences between claimed and measured numbers, which are reported but don't affect the decision
 
 
-def compare(said: StatusBlocks, context: ClaimContext) -> list[str]:
+def compare(blocks: StatusBlocks, context: ClaimContext) -> list[str]:
     """Return a line for each claimed value that differs from the measured one."""
     numbers: list[tuple[BlockKind, str, MetricValue]] = [
         *(
@@ -241,12 +243,12 @@ def compare(said: StatusBlocks, context: ClaimContext) -> list[str]:
     )
     rows = []
     for kind, key, measured in numbers:
-        claimed = said.value(kind, key)
+        claimed = blocks.value(kind, key)
         if claimed not in ("", "null") and measured is not None and int(claimed) != measured:
             rows.append(f"{key}: {int(claimed)} was claimed, {measured} was measured")
-    rows += _compare_detail(said.value("PRP_PHASE_STATUS", "GATE_1_DETAIL"), context.metrics)
+    rows += _compare_detail(blocks.value("PRP_PHASE_STATUS", "GATE_1_DETAIL"), context.metrics)
     for kind, key, good in answers:
-        if said.value(kind, key) == good and context.tests.met is not True:
+        if blocks.value(kind, key) == good and context.tests.met is not True:
             word = "is not known" if context.tests.met is None else "is not so"
             rows.append(f"{key}: {good} was claimed, and it {word}: {context.tests.reason}")
     return rows

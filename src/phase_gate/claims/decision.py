@@ -135,13 +135,18 @@ class Decision(Value):
 
 
 def decide(
-    said: StatusBlocks, prose: str, context: ClaimContext, gate: ExitGate, rules: ConfidenceRules, threshold: Threshold
+    blocks: StatusBlocks,
+    prose: str,
+    context: ClaimContext,
+    gate: ExitGate,
+    rules: ConfidenceRules,
+    threshold: Threshold,
 ) -> tuple[Decision, Breaker]:
     """Return the decision about one claim, and the breaker after it.
 
     :param prose: the agent's own words, one sentence per line.
     """
-    decision = _weigh(said, prose, context, gate, rules, threshold)
+    decision = _weigh(blocks, prose, context, gate, rules, threshold)
     breaker = at_time(context.breaker, context.at)
     low = context.counted.low
     if context.interrupted:
@@ -150,11 +155,11 @@ def decide(
         outcome, reason = Outcome.HALTED, f"the circuit is open since {breaker.opened_at}: {breaker.reason}"
     elif decision.claimed_done and decision.is_sufficient:
         outcome, low, breaker = Outcome.COMPLETE, 0, observe_passed_claim(breaker)
-        by = "it reports done" if said.explicit else "it claims completion in prose"
+        by = "it reports done" if blocks.explicit else "it claims completion in prose"
         signs = _describe_signs(decision.indicators, decision.threshold)
         reason = "; ".join((f"{by}, {signs}, confidence {decision.confidence}", *decision.leniency))
     else:
-        outcome, reason = Outcome.CONTINUE, _refuse(said, decision)
+        outcome, reason = Outcome.CONTINUE, _refuse(blocks, decision)
         is_low = decision.is_claim and decision.confidence < rules.low
         if is_low:
             low = _count_once(low, context.counted.low_in, context.iteration)
@@ -173,19 +178,24 @@ def decide(
 
 
 def _weigh(
-    said: StatusBlocks, prose: str, context: ClaimContext, gate: ExitGate, rules: ConfidenceRules, threshold: Threshold
+    blocks: StatusBlocks,
+    prose: str,
+    context: ClaimContext,
+    gate: ExitGate,
+    rules: ConfidenceRules,
+    threshold: Threshold,
 ) -> Decision:
     """Return what the claim has and what it needs, without the decision."""
     words = find_patterns(DEFAULT_PATTERNS if gate.patterns is None else gate.patterns, prose)
-    vetoes = tuple(_find_vetoes(said, context))
-    done_in_a_row = _count_done(said, context, vetoes)
+    vetoes = tuple(_find_vetoes(blocks, context))
+    done_in_a_row = _count_done(blocks, context, vetoes)
     indicators = (*words, *context.evidence, *_repeated(done_in_a_row))
     found = count_present(indicators)
-    parts = score_confidence(said, prose, context, rules)
+    parts = score_confidence(blocks, prose, context, rules)
     score = sum(part.points for part in parts)
     # Prose alone is also a claim, unless a block reports not done. After three weak claims, a person is asked.
-    is_claim = said.claims_done or (said.explicit is None and (count_present(words) > 0 or has_keyword(parts)))
-    override = _read_override(said, gate, vetoes)
+    is_claim = blocks.claims_done or (blocks.explicit is None and (count_present(words) > 0 or has_keyword(parts)))
+    override = _read_override(blocks, gate, vetoes)
     # Confidence is not required if Gate 1 uses only other claim metrics.
     is_asked = rules.enabled and not (context.asked and context.asked.isdisjoint(_ASK_CONFIDENCE))
     points = needed(parts, rules.threshold) if is_asked else 0
@@ -197,16 +207,16 @@ def _weigh(
     if override.honoured and (found < threshold.value or score < points):
         leniency.append(f"EXIT_OVERRIDE is honoured, with {_describe_signs(found, threshold.value)}")
         threshold, points = Threshold(value=0, source="EXIT_OVERRIDE"), 0
-    agreed = said.explicit is True
-    if said.explicit is None and is_claim and not gate.require_explicit_signal:
+    agreed = blocks.explicit is True
+    if blocks.explicit is None and is_claim and not gate.require_explicit_signal:
         # A claim without a block can't reach the threshold, so a project that needs no block needs no confidence.
         leniency.append("exit_gate.require_explicit_signal is off: no block reports done")
         agreed, points = True, 0
-    warnings = [_refuse_override(said, gate, vetoes)] if override.requested and not override.honoured else []
+    warnings = [_refuse_override(blocks, gate, vetoes)] if override.requested and not override.honoured else []
     if is_claim and not vetoes:
-        warnings += _warn(said, found, threshold.value, agreed=agreed)
+        warnings += _warn(blocks, found, threshold.value, agreed=agreed)
     return Decision(
-        explicit=said.explicit,
+        explicit=blocks.explicit,
         is_claim=is_claim,
         indicators=found,
         threshold=threshold.value,
@@ -218,13 +228,13 @@ def _weigh(
         leniency=tuple(leniency),
         confidence_parts=parts,
         vetoes=vetoes,
-        contradictions=tuple(compare(said, context)),
+        contradictions=tuple(compare(blocks, context)),
         warnings=tuple(warnings),
-        problems=said.problems,
-        notes=said.uncounted,
-        remaining_work=said.remaining,
+        problems=blocks.problems,
+        notes=blocks.uncounted,
+        remaining_work=blocks.remaining,
         override=override,
-        blocks=said.blocks,
+        blocks=blocks.blocks,
         claims_done=done_in_a_row,
     )
 
@@ -241,11 +251,11 @@ def _count_once(often: int, counted_in: int | None, iteration: int) -> int:
     return max(1, often + (counted_in != iteration))
 
 
-def _count_done(said: StatusBlocks, context: ClaimContext, vetoes: tuple[str, ...]) -> int:
+def _count_done(blocks: StatusBlocks, context: ClaimContext, vetoes: tuple[str, ...]) -> int:
     """Return the number of done signals in a row. "Not done" and a measured failure reset it."""
-    if said.explicit is False or context.failure:
+    if blocks.explicit is False or context.failure:
         return 0
-    if said.explicit is None or vetoes:
+    if blocks.explicit is None or vetoes:
         return context.counted.done
     return _count_once(context.counted.done, context.counted.done_in, context.iteration)
 
@@ -257,16 +267,16 @@ def _repeated(done_in_a_row: int) -> tuple[Indicator, ...]:
     return (Indicator(name="done in a row", kind="signal", present=True, detail=detail),)
 
 
-def _find_vetoes(said: StatusBlocks, context: ClaimContext) -> list[str]:
+def _find_vetoes(blocks: StatusBlocks, context: ClaimContext) -> list[str]:
     vetoes = [context.failure] if context.failure else []
-    vetoes += said.contradictions
-    if said.explicit is False and not said.contradictions:
+    vetoes += blocks.contradictions
+    if blocks.explicit is False and not blocks.contradictions:
         vetoes.append("the claim itself reports not done")
-    if said.problems:
-        vetoes.append(said.problems[0])
+    if blocks.problems:
+        vetoes.append(blocks.problems[0])
     speaks_of = {"PHASE": context.phase, "ITERATION": str(context.iteration)}
     for key, here in speaks_of.items():
-        given = said.value("PRP_PHASE_STATUS", key)
+        given = blocks.value("PRP_PHASE_STATUS", key)
         if given not in ("", "null") and given.upper() != here:
             vetoes.append(f"PRP_PHASE_STATUS is for {key.lower()} {given[:40]}, this is {key.lower()} {here}")
     if context.untested:
@@ -278,48 +288,48 @@ def _describe_signs(found: int, needed: int) -> str:
     return f"{count(found, 'indicator')} ({needed} needed)"
 
 
-def _warn(said: StatusBlocks, found: int, needed: int, *, agreed: bool) -> list[str]:
+def _warn(blocks: StatusBlocks, found: int, needed: int, *, agreed: bool) -> list[str]:
     """Return a warning if only one of the two conditions is met."""
     signs = _describe_signs(found, needed)
     if agreed and found < needed:
         return [f"it reports done, with {signs}"]
     if found >= needed and not agreed:
-        seen = said.uncounted[0] if said.uncounted else "only prose does"
+        seen = blocks.uncounted[0] if blocks.uncounted else "only prose does"
         return [f"{signs}, but no block reports done: {seen}"]
     return []
 
 
-def _read_override(said: StatusBlocks, gate: ExitGate, vetoes: tuple[str, ...]) -> Override:
-    requested = said.value("EXIT_STATUS", "EXIT_OVERRIDE") == "true"
-    is_allowed = gate.honour_override and said.explicit is True and not vetoes
-    return Override(requested=requested, honoured=requested and is_allowed and _is_sure(said))
+def _read_override(blocks: StatusBlocks, gate: ExitGate, vetoes: tuple[str, ...]) -> Override:
+    requested = blocks.value("EXIT_STATUS", "EXIT_OVERRIDE") == "true"
+    is_allowed = gate.honour_override and blocks.explicit is True and not vetoes
+    return Override(requested=requested, honoured=requested and is_allowed and _is_sure(blocks))
 
 
-def _is_sure(said: StatusBlocks) -> bool:
-    return said.value("EXIT_STATUS", "EXIT_CONFIDENCE") == "HIGH"
+def _is_sure(blocks: StatusBlocks) -> bool:
+    return blocks.value("EXIT_STATUS", "EXIT_CONFIDENCE") == "HIGH"
 
 
-def _refuse_override(said: StatusBlocks, gate: ExitGate, vetoes: tuple[str, ...]) -> str:
-    if not _is_sure(said):
+def _refuse_override(blocks: StatusBlocks, gate: ExitGate, vetoes: tuple[str, ...]) -> str:
+    if not _is_sure(blocks):
         return "EXIT_OVERRIDE needs EXIT_CONFIDENCE: HIGH"
     if not gate.honour_override:
         return "EXIT_OVERRIDE is recorded as a request; exit_gate.honour_override is off"
     return f"EXIT_OVERRIDE is not honoured against this: {vetoes[0]}" if vetoes else "EXIT_OVERRIDE needs a done"
 
 
-def _refuse(said: StatusBlocks, decision: Decision) -> str:
+def _refuse(blocks: StatusBlocks, decision: Decision) -> str:
     """Return why a claim does not pass."""
     if not decision.is_claim:
-        if said.explicit is False:
-            left = f": {said.remaining[:80]}" if said.remaining else ""
+        if blocks.explicit is False:
+            left = f": {blocks.remaining[:80]}" if blocks.remaining else ""
             return f"the claim itself reports not done{left}"
-        return next(iter((*said.uncounted, *said.problems)), "nothing claims completion")
+        return next(iter((*blocks.uncounted, *blocks.problems)), "nothing claims completion")
     if decision.vetoes:
         return decision.vetoes[0]
     if decision.warnings:
         return decision.warnings[-1]
-    if not said.blocks:
-        seen = f": {said.uncounted[0]}" if said.uncounted else ""
+    if not blocks.blocks:
+        seen = f": {blocks.uncounted[0]}" if blocks.uncounted else ""
         return f"no status block, and prose alone is not enough{seen}"
     most = measurable(decision.confidence_parts)
     of = "" if most == 100 else f" of the {most} points that can be measured"

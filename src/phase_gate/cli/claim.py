@@ -76,7 +76,7 @@ _ASK_PERSON = "a person reads the work; then a claim with a filled-in block, or:
 
 def _what_next(project: Project, done: DecidedClaim) -> tuple[str, str]:
     """Return the command to type and a hint, but never a signal that would be refused."""
-    blocks, decision, gate_1 = done.said, done.decision, done.gate_1
+    blocks, decision, gate_1 = done.blocks, done.decision, done.gate_1
     if decision.decision is Outcome.HALTED:
         return "phase-gate status", ""
     if decision.decision is Outcome.ASK:

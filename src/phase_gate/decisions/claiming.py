@@ -30,7 +30,7 @@ THRESHOLD_VARIABLE = "PHASE_GATE_EXIT_THRESHOLD"
 class Claim(Value):
     """An agent's claim."""
 
-    said: StatusBlocks
+    blocks: StatusBlocks
     prose: str
     #: The file it was read from.
     file: Path
@@ -47,7 +47,7 @@ class Claim(Value):
 
 class DecidedClaim(Value):
     decision: Decision
-    said: StatusBlocks
+    blocks: StatusBlocks
     #: The new evaluation, if Gate 1 requires a claim.
     gate_1: Evaluation | None
     #: The evaluation of the signal, if one was given.
@@ -59,8 +59,8 @@ class DecidedClaim(Value):
 def read_claim(texts: Iterable[str], *, file: Path, by: str) -> Claim:
     """Return the claim in an agent's messages."""
     text = read_claim_text(texts)
-    said = read_blocks(text)
-    return Claim(said=said, prose=sentences(text, said.reasons), file=file, by=by)
+    blocks = read_blocks(text)
+    return Claim(blocks=blocks, prose=sentences(text, blocks.reasons), file=file, by=by)
 
 
 def decide_claim(
@@ -82,7 +82,7 @@ def decide_claim(
     verdict = None
     if claim.as_signal:
         verdict, task = _signal(task, claim, decision, show=show, show_progress=show_progress)
-    return DecidedClaim(decision=decision, said=claim.said, gate_1=gate_1, verdict=verdict, task=task)
+    return DecidedClaim(decision=decision, blocks=claim.blocks, gate_1=gate_1, verdict=verdict, task=task)
 
 
 def _lower_threshold(state: State, person: Person | None, threshold: Threshold, own: Threshold) -> Threshold:
@@ -107,7 +107,7 @@ def _decide(
             raise NotAllowedError("the task changed while the claim was evaluated", remedy="claim again")
         context = replace(looked, breaker=change.state.breaker, counted=change.state.claims, at=change.at)
         decision, breaker = decide(
-            claim.said, claim.prose, context, configuration.exit_gate, configuration.confidence, threshold
+            claim.blocks, claim.prose, context, configuration.exit_gate, configuration.confidence, threshold
         )
         event = claim_event(
             decision,
@@ -138,11 +138,11 @@ def _signal(
     task: Task, claim: Claim, decision: Decision, *, show: Callable[[str], None], show_progress: Callable[[str], None]
 ) -> tuple[Evaluation | None, Task]:
     """Give the signal of the status block, if it counts. Return the verdict and the task."""
-    said = claim.said
-    reason = next(iter(said.reasons), "claimed by a status block")
-    if said.explicit is False and not said.contradictions:
-        signal = Signal(answer="not-done", reason=said.remaining or reason, by=claim.by)
-    elif decision.passed and said.explicit is True:
+    blocks = claim.blocks
+    reason = next(iter(blocks.reasons), "claimed by a status block")
+    if blocks.explicit is False and not blocks.contradictions:
+        signal = Signal(answer="not-done", reason=blocks.remaining or reason, by=claim.by)
+    elif decision.passed and blocks.explicit is True:
         signal = Signal(answer="done", reason=reason, by=claim.by)
     else:
         return None, task

@@ -84,7 +84,7 @@ def _split(text: str) -> list[str]:
     return words
 
 
-def read_said(output: str) -> tuple[str, ...]:
+def parse_output(output: str) -> tuple[str, ...]:
     """Return an agent's own messages if it prints events, else its whole output."""
     if describe_event(output.lstrip().partition("\n")[0]) is None:
         return (output,)

@@ -49,7 +49,7 @@ class Decision(Value):
     reason: str
     #: The next command, and more data for the last line.
     next_command: str = ""
-    told: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def ends(self) -> bool:

@@ -77,7 +77,7 @@ class Session:
         self.tail = Tail()
         #: Turns in a row in which the client was busy.
         self.waits = 0
-        self._has_told_end = False
+        self._has_announced_end = False
 
     @property
     def is_asked_to_end(self) -> bool:
@@ -108,8 +108,8 @@ class Session:
 
     def show(self, working: Working, seconds: float) -> None:
         """Show who is working. After the first Ctrl-C, print once that it was noticed."""
-        if self.is_asked_to_end and not self._has_told_end:
-            self._has_told_end = True
+        if self.is_asked_to_end and not self._has_announced_end:
+            self._has_announced_end = True
             self.note("ends when this is done; Ctrl-C again ends it at once")
         self.watchers.progress(render_status(working, seconds, self.tail, is_ending=self.is_asked_to_end))
 
@@ -175,7 +175,7 @@ class Played(Value):
     seconds: float
     #: All of its output, and its standard output, which contains its claim.
     transcript: Path
-    said: str
+    stdout: str
     #: The meaning of its end, from the client's own report.
     ending: Ending
     problem: str = ""
@@ -204,7 +204,7 @@ class Played(Value):
         """Why the client itself needs a person; empty if it does not."""
         if self.how == "not-started":
             return self.problem or "it did not start"
-        return self.ending.said if self.ending.is_for_people else ""
+        return self.ending.message if self.ending.is_for_people else ""
 
 
 def make_answer(session: Session, folder: Path, role: str) -> Path:
@@ -255,7 +255,7 @@ def _let_work(session: Session, step: Step) -> Played:
         code=ended.code,
         seconds=round(ended.seconds, 3),
         transcript=ended.output,
-        said=_read_text(ended.stdout),
+        stdout=_read_text(ended.stdout),
         problem=ended.problem,
         ending=classify(ended.code if ended.how == "ended" else None, output, is_known=client.is_known),
         data=_take_file(step.answer),
@@ -358,7 +358,7 @@ def drive(session: Session, source: Source) -> Decision:
             reason=step.reason,
             exit_code=step.exit_code,
             next_command=step.next_command,
-            **step.told,
+            **step.details,
         )
         return step
 

@@ -106,10 +106,10 @@ class PhaseSource:
             self._finish(turn)
         task = turn.task
         if self._decision.ends:
-            said = ask_for_guidance(session, task, self._decision)
-            if not said:
+            answer = ask_for_guidance(session, task, self._decision)
+            if not answer:
                 return self._end(task, self._decision)
-            self._notes.append(f"from a person: {said}")
+            self._notes.append(f"from a person: {answer}")
             task = session.task()
         self._turn = Turn(session, _enter_phase(session, task), self.roles)
         return self._turn.start(self._notes)
@@ -144,8 +144,8 @@ class PhaseSource:
 
     def _end(self, task: Task, decision: Decision) -> Decision:
         drive, name, outcome = require_drive(task.state), task.project.task, decision.outcome
-        said = {"outcome": str(outcome), "reason": decision.reason, "exit_code": decision.exit_code}
-        task = task.record(Event(kind="drive-ended", data={"drive": drive.id, **said}))
+        result = {"outcome": str(outcome), "reason": decision.reason, "exit_code": decision.exit_code}
+        task = task.record(Event(kind="drive-ended", data={"drive": drive.id, **result}))
         self._has_ended = True
         doubled = self.session.settings.budget.iterations * 2
         ways = {
@@ -154,8 +154,8 @@ class PhaseSource:
             Outcome.STUCK: of_task("phase-gate explain", name),
         }
         following = ways.get(outcome) or task.current_status().next_command
-        told = {"iterations": drive.counted, "seconds": drive.seconds}
-        return replace(decision, next_command=following, told=told)
+        details = {"iterations": drive.counted, "seconds": drive.seconds}
+        return replace(decision, next_command=following, details=details)
 
 
 def _enter_phase(session: Session, task: Task) -> Task:
@@ -243,8 +243,8 @@ def _record_start(task: Task, past: DriveState | None, started: Event) -> Task:
 def _lost(drive: DriveState, opened: Iteration, *, at: str) -> Event:
     """Return the end of an iteration whose driver died. Its time counts up to the agent's time limit."""
     passed = min(max(seconds_between(opened.at, at), 0.0), drive.settings.time_limit)
-    said = {"outcome": "lost", "reason": "the driver died"}
-    row = replace(opened, at="", how="lost", seconds=round(passed, 3), idle=drive.idle, **said)
+    result = {"outcome": "lost", "reason": "the driver died"}
+    row = replace(opened, at="", how="lost", seconds=round(passed, 3), idle=drive.idle, **result)
     return Event(kind="iteration-ended", data={"drive": drive.id, "iteration": to_json(row)})
 
 

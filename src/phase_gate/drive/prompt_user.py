@@ -51,15 +51,15 @@ def ask_for_guidance(session: Session, task: Task, decision: Decision) -> str:
     if decision.outcome is not Outcome.HALTED or not task.state.is_stuck:
         return ""
     ways = "  Type what has to be done differently; or nothing, to end the drive here."
-    while said := session.ask(f"{decision.reason}.\n{ways}", "continue, and: "):
+    while answer := session.ask(f"{decision.reason}.\n{ways}", "continue, and: "):
         try:
-            resume_with_guidance(task, _person(session, said))
+            resume_with_guidance(task, _person(session, answer))
         except StateError:
             raise
         except PhaseGateError as error:
             session.note(f"{error.problem}: {error.remedy}")
         else:
-            return said
+            return answer
     return ""
 
 

@@ -196,8 +196,8 @@ class TaskSource:
         else:
             outcome, reason = Outcome.PERSON, f"{first} can't begin: it waits for another task"
         seconds = round(time.monotonic() - self._began, 3)
-        told = {"done": len(rows) - len(left), "tasks": list(self.chosen), "seconds": seconds}
-        return Decision(outcome=outcome, reason=reason, next_command=following, told=told)
+        details = {"done": len(rows) - len(left), "tasks": list(self.chosen), "seconds": seconds}
+        return Decision(outcome=outcome, reason=reason, next_command=following, details=details)
 
     # --- the steps of a task -----------------------------------------------------------------------------------------
 
@@ -271,9 +271,9 @@ class TaskSource:
         """Submit the agent's answer; return why a person is needed, empty if the task continues."""
         name, failure = _HANDS_IN[role]
         if outside := next((kind for kind in played.recorded if kind not in _RUNS), ""):
-            said = f"{outside} was recorded while the agent worked, and not by the drive"
-            void_steps(current, said)
-            return f"{said}: read phase-gate history --events --task {current.task}, then drive again"
+            message = f"{outside} was recorded while the agent worked, and not by the drive"
+            void_steps(current, message)
+            return f"{message}: read phase-gate history --events --task {current.task}, then drive again"
         if played.how == "interrupted" or played.is_busy or played.trouble:
             reason = "the client is busy" if played.is_busy else "the user interrupted it"
             reason = f"the agent can't work: {played.trouble}" if played.trouble else reason
@@ -284,8 +284,8 @@ class TaskSource:
             return self._fail(current, FailureType.TIMEOUT, f"the {role} was stopped after {played.seconds:.0f} s")
         author = f"{self.roles.clients[role].name} ({role})"
         if role == "reviewer" and (edited := self._edited(current)):
-            said = f"{author} changed files while reviewing: {', '.join(edited[:5])}"
-            return self._fail(current, FailureType.REVIEWER_EDIT, said)
+            message = f"{author} changed files while reviewing: {', '.join(edited[:5])}"
+            return self._fail(current, FailureType.REVIEWER_EDIT, message)
         if played.data is None:
             problem = f"no {name} was written into the file that the prompt names"
             if played.code:

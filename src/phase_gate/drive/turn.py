@@ -13,7 +13,7 @@ from phase_gate.decisions.advancing import advance
 from phase_gate.decisions.claiming import decide_claim, read_claim
 from phase_gate.decisions.signalling import give_signal
 from phase_gate.drive.agent_prompts import write_ballot, write_prompt
-from phase_gate.drive.clients import Client, Roles, read_said
+from phase_gate.drive.clients import Client, Roles, parse_output
 from phase_gate.drive.drive_state import Iteration, require_drive
 from phase_gate.drive.loop import OWNER, Played, Session, Step, make_answer, run_suite
 from phase_gate.drive.view import Working
@@ -301,9 +301,9 @@ class Turn:
         except PhaseGateError as error:
             self.session.note(f"the vote of {name} does not count: {error.problem}")
             return
-        said = f"{name} votes {ballot.vote}" + (f": {ballot.reason}" if ballot.reason else "")
-        self.session.note(said)
-        self.note("" if ballot.vote == "approve" else said)
+        message = f"{name} votes {ballot.vote}" + (f": {ballot.reason}" if ballot.reason else "")
+        self.session.note(message)
+        self.note("" if ballot.vote == "approve" else message)
 
     def _begin_recovery(self) -> None:
         """Enter the recovery if the tests of a phase fail."""
@@ -364,7 +364,7 @@ class Turn:
 
     def _weigh_claim(self, played: Played) -> None:
         """Record the agent's claim and the decision about it, if there is output and something to claim."""
-        session, state, texts = self.session, self.task.state, read_said(played.said)
+        session, state, texts = self.session, self.task.state, parse_output(played.stdout)
         if not any(text.strip() for text in texts) or state.phase is None or state.exited or state.is_done:
             return
         # The output is never searched for a signal, even if the project allows that elsewhere.

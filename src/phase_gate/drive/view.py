@@ -81,8 +81,8 @@ class Tail:
     def last(self) -> str:
         """Return the last line that is not empty; for an event, its description."""
         for row in reversed(self._data.decode("utf-8", "replace").replace("\r", "\n").splitlines()):
-            told = describe_event(row)
-            if text := (row if told is None else told).strip():
+            described = describe_event(row)
+            if text := (row if described is None else described).strip():
                 return text
         return ""
 
@@ -93,7 +93,7 @@ class Tail:
 _Data = Mapping[str, Any]
 
 #: Statuses of a verify task that get a line. In other cases, the next line shows what happens.
-_SAID = frozenset({"APPROVED", "FAILED", "REJECTED", "BLOCKED"})
+_SHOWN_STATUSES = frozenset({"APPROVED", "FAILED", "REJECTED", "BLOCKED"})
 
 
 def render_lines(happening: Happening) -> str:
@@ -126,7 +126,7 @@ def _tests(data: _Data) -> tuple[str, ...]:
 
 
 def _step(data: _Data) -> tuple[str, ...]:
-    if data["status"] in _SAID:
+    if data["status"] in _SHOWN_STATUSES:
         return (f"{data['task']}: attempt {data['attempt']}: {data['status']}: {data['reason']}",)
     return (f"{data['task']}: attempt {data['attempt']}: {data['reason']}",) if data["failed"] else ()
 

@@ -67,8 +67,8 @@ def _refuse_mixed(shards: Sequence[Shard]) -> None:
         _refuse_odd(shards, what, show)
     _refuse_odd(shards, "the workflow", lambda shard: "", lambda shard: repr(shard.workflow))
     for name in sorted({name for shard in shards for name in shard.shown.settings}):
-        told = {shard.id: repr(shard.shown.settings.get(name, "not set")) for shard in shards}
-        _refuse_odd(shards, f"the setting {name!r}", lambda shard, told=told: told[shard.id])  # type: ignore[misc]
+        values = {shard.id: repr(shard.shown.settings.get(name, "not set")) for shard in shards}
+        _refuse_odd(shards, f"the setting {name!r}", lambda shard, values=values: values[shard.id])  # type: ignore[misc]
     _refuse_odd(
         shards,
         "the collection",
