@@ -37,11 +37,11 @@ LIMIT = 600
 OPENS: frozenset[str] = frozenset()
 #: What a proof says of a target that keeps the gate closed -> the experiment.
 EXPERIMENTS = {
-    MEANINGS["passes-without"].said: "control",
-    MEANINGS["fails-with"].said: "treatment",
-    MEANINGS["row-changed"].said: "rows",
-    MEANINGS["cannot-fail"].said: "altered expectation",
-    MEANINGS["checks-nothing"].said: "negative control",
+    MEANINGS["passes-without"].description: "control",
+    MEANINGS["fails-with"].description: "treatment",
+    MEANINGS["row-changed"].description: "rows",
+    MEANINGS["cannot-fail"].description: "altered expectation",
+    MEANINGS["checks-nothing"].description: "negative control",
 }
 #: A process that is not forked from the warm one can't do without guards.
 NOT_TRIED = frozenset({"not tried"})

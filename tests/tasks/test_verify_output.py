@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.tasks.verify_output import count_tests_said, first_failures
+from phase_gate.tasks.verify_output import count_tests_in, first_failures
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ from phase_gate.tasks.verify_output import count_tests_said, first_failures
     ],
 )
 def test_what_a_runner_says(output: str, count: int | None) -> None:
-    assert count_tests_said(output) == count
-    assert count_tests_said(f"before\n{output}\nafter\n".replace("\n", "\r\n")) == count
+    assert count_tests_in(output) == count
+    assert count_tests_in(f"before\n{output}\nafter\n".replace("\n", "\r\n")) == count
 
 
 #: By any other runner.
@@ -76,14 +76,14 @@ SOME = [
 
 @pytest.mark.parametrize("output", NONE)
 def test_any_runner_may_say_that_it_ran_none(output: str) -> None:
-    assert count_tests_said(output) == 0
-    assert count_tests_said(f"begin\n{output.upper()}\nend\n".replace("\n", "\r\n")) == 0
+    assert count_tests_in(output) == 0
+    assert count_tests_in(f"begin\n{output.upper()}\nend\n".replace("\n", "\r\n")) == 0
 
 
 @pytest.mark.parametrize("output", SOME)
 def test_what_only_sounds_like_it_is_left_alone(output: str) -> None:
-    assert count_tests_said(output) != 0
-    assert count_tests_said(f"begin\n{output}\nend\n".replace("\n", "\r\n")) != 0
+    assert count_tests_in(output) != 0
+    assert count_tests_in(f"begin\n{output}\nend\n".replace("\n", "\r\n")) != 0
 
 
 UNITTEST = """\

@@ -12,7 +12,7 @@ from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.verdict import ask_gate_1_only, evaluation_to_json
 from phase_gate.proof.base import find_change, prove_change
-from phase_gate.proof.proof_text import Told, render_proof, render_suite
+from phase_gate.proof.proof_text import RenderedProof, render_proof, render_suite
 from phase_gate.proof.task_proof import prove_now
 from phase_gate.proof.unfailing import CLOSING, SECONDS, prove_suite
 from phase_gate.proof.verdicts import Proof
@@ -48,8 +48,8 @@ def _prove_change(call: Call) -> Done:
         "old": sorted(change.old),
         "only_tests": change.has_only_tests,
     }
-    rendered = render_proof(proof, change, strict=given.strict)
-    return _answer(call, f"prove --base {given.base}", rendered, document, _exit_code(proof, required=given.strict))
+    told = render_proof(proof, change, strict=given.strict)
+    return _answer(call, f"prove --base {given.base}", told, document, _exit_code(proof, required=given.strict))
 
 
 def _prove_suite(call: Call) -> Done:
@@ -76,9 +76,9 @@ def _prove_task(call: Call) -> Done:
     task = call.task()
     task.require_begun()
     proof = prove_now(task, at=now(), show=print_progress, seconds=given.seconds)
-    rendered = render_proof(proof)
+    told = render_proof(proof)
     return Done(
-        text=rendered.markdown if given.markdown else rendered.text,
+        text=told.markdown if given.markdown else told.text,
         document=spell_out(proof),
         code=_exit_code(proof, required=task.project.configuration.proof.mode == "required"),
     )
@@ -90,7 +90,7 @@ def _exit_code(proof: Proof, *, required: bool) -> int:
     return exit_codes.GATE_CLOSED if proof.closes(required=required) else exit_codes.OPEN
 
 
-def _answer(call: Call, title: str, rendered: Told, document: Mapping[str, Any], code: int) -> Done:
+def _answer(call: Call, title: str, rendered: RenderedProof, document: Mapping[str, Any], code: int) -> Done:
     """Return the result, with annotations for the CI system unless Markdown, meant for its summary, is requested.
 
     :param title: of annotations.

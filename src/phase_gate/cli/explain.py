@@ -336,5 +336,5 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "forced": "A person ended the phase or the task against the evidence.",
         "unverified": "A person completed the task without verification.",
     },
-    "proof": {verdict: f"The target {meaning.said}." for verdict, meaning in MEANINGS.items()},
+    "proof": {verdict: f"The target {meaning.description}." for verdict, meaning in MEANINGS.items()},
 }

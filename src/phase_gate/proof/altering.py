@@ -280,8 +280,8 @@ def _find_cells(test: FunctionNode, expected: Mapping[str, list[_Found]]) -> Ite
     nodes = [node for statement in test.body for node in ast.walk(statement)]
     # A name in the message of an assert does not count as used.
     messages = [node.msg for node in nodes if isinstance(node, ast.Assert) and node.msg is not None]
-    told = {id(node) for message in messages for node in ast.walk(message)}
-    used = [node for node in nodes if isinstance(node, ast.Name) and id(node) not in told]
+    message_nodes = {id(node) for message in messages for node in ast.walk(message)}
+    used = [node for node in nodes if isinstance(node, ast.Name) and id(node) not in message_nodes]
     for names, rows, is_single in _tables(test):
         for position, name in enumerate(names):
             sides = expected.get(name, [])

@@ -251,8 +251,8 @@ def _tolerate(targets: Targets, old: Collection[str]) -> Targets:
 
     :param old: targets that existed before.
     """
-    telling = [each for each in targets if each.verdict != "skipped"]
-    if all(each.verdict == "passes-without" for each in telling) and any(each.id not in old for each in telling):
+    ran = [each for each in targets if each.verdict != "skipped"]
+    if all(each.verdict == "passes-without" for each in ran) and any(each.id not in old for each in ran):
         return targets
     return tuple(replace(each, is_tolerated=each.verdict == "passes-without") for each in targets)
 
@@ -268,7 +268,7 @@ def _try_old_versions(targets: Targets, ids: Collection[str], trial: Trial) -> T
     except (SnapshotError, NoSandboxError, OSError):
         return targets
     return tuple(
-        replace(each, old_version=outcome, why=_SAID_OF_OLD.get(outcome, ""))
+        replace(each, old_version=outcome, why=_OLD_VERSION_REASONS.get(outcome, ""))
         if each.id in ids and (outcome := run.outcome(each.id))
         else each
         for each in targets
@@ -276,7 +276,7 @@ def _try_old_versions(targets: Targets, ids: Collection[str], trial: Trial) -> T
 
 
 #: Outcome of a test's base version with the change -> what it means for the current version.
-_SAID_OF_OLD = {
+_OLD_VERSION_REASONS = {
     "passes": "it was changed without need, for its base version passes with the change, too",
     "fails": "its base version fails with the change, so see whether it checks less now",
 }
@@ -291,10 +291,10 @@ def sum_up(proof: Proof, change: Change) -> str:
         passing, compared = ("passes", "it") if total == 1 else ("pass", "them")
         them = f"{total} {passing}, and there is nothing to compare {compared} with"
         return f"only tests changed since {change.base}: {them}"
-    said = [f"{needing} of {count(total, 'test')} {'needs' if 1 in (needing, total) else 'need'} the change"]
-    said += [
+    parts = [f"{needing} of {count(total, 'test')} {'needs' if 1 in (needing, total) else 'need'} the change"]
+    parts += [
         f"{many} {meaning.one if many == 1 else meaning.several}"
         for verdict, meaning in MEANINGS.items()
         if meaning.one and (many := proof.count(verdict))
     ]
-    return "; ".join(said)
+    return "; ".join(parts)

@@ -259,8 +259,8 @@ def judge_target(
         # A run that did not end is no evidence against a target.
         verdict, why = "unknown", _why_unknown(target, controls, treatments)
     elif verdict == "fails-with":
-        told = treatments[0].failure(target)
-        why = told.message if told else ""
+        first_failure = treatments[0].failure(target)
+        why = first_failure.message if first_failure else ""
     return TargetProof(
         id=target,
         verdict=verdict,

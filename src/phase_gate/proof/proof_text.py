@@ -25,11 +25,11 @@ class Row(Value):
 
     sign: str
     title: str
-    said: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
     place: Place | None = None
 
 
-class Told(Value):
+class RenderedProof(Value):
     """The whole text: title, rows and summary."""
 
     title: str
@@ -40,13 +40,13 @@ class Told(Value):
     @property
     def text(self) -> str:
         lines = [
-            line for row in self.rows for line in (f"{row.sign} {row.title}", *(f"    {each}" for each in row.said))
+            line for row in self.rows for line in (f"{row.sign} {row.title}", *(f"    {each}" for each in row.details))
         ]
         return show_rows([*lines, *self.end])
 
     @property
     def markdown(self) -> str:
-        rows = [f"- {': '.join((row.title, *row.said))}" for row in self.rows]
+        rows = [f"- {': '.join((row.title, *row.details))}" for row in self.rows]
         return show_rows([f"## {self.title}", "", *rows, *([""] if rows else []), *self.end, ""])
 
     @property
@@ -54,7 +54,7 @@ class Told(Value):
         return sorted((row.place for row in self.rows if row.place), key=lambda place: not place.is_error)
 
 
-def render_proof(proof: Proof, change: Change | None = None, *, strict: bool = False) -> Told:
+def render_proof(proof: Proof, change: Change | None = None, *, strict: bool = False) -> RenderedProof:
     """Return a row for each target, and for each function that no target notices.
 
     :param change: the change that is proven. None for a task.
@@ -63,20 +63,20 @@ def render_proof(proof: Proof, change: Change | None = None, *, strict: bool = F
     rows = [_row(each, proof, change, strict=strict) for each in proof.targets]
     rows.sort(key=lambda row: _ORDER.index(row.sign))
     unnoticed = "no target notices when it does nothing: check what it returns or changes"
-    rows += [Row(sign="!", title=each.place, said=(unnoticed,)) for each in proof.unnoticed]
+    rows += [Row(sign="!", title=each.place, details=(unnoticed,)) for each in proof.unnoticed]
     rows += [Row(sign=" ", title=f"note: {text}") for text in proof.notes]
     if change is not None:
         rows += [Row(sign=" ", title=f"{each}: marked as passing already") for each in change.marked]
         rows += [Row(sign=" ", title=f"{each}: moved, with the same body") for each in change.moved]
     end = (_sum_up(proof, change), *_next(proof, change, strict=strict))
-    return Told(title="Proof", rows=tuple(rows), end=end)
+    return RenderedProof(title="Proof", rows=tuple(rows), end=end)
 
 
 def _row(target: TargetProof, proof: Proof, change: Change | None, *, strict: bool) -> Row:
     sign = "!" if target.worked_with else MEANINGS[target.verdict].sign
     if target.is_tolerated and not strict:
         sign = "?" if target.old_version else "="
-    said = _say(proof, target, change)
+    description = _describe(proof, target, change)
     file, name = split_id(target.id)
     is_refused = target.closes(required=strict)
     is_doubtful = target.verdict in ("unknown", "flaky") or bool(target.old_version)
@@ -84,24 +84,24 @@ def _row(target: TargetProof, proof: Proof, change: Change | None, *, strict: bo
     return Row(
         sign=sign,
         title=target.id,
-        said=(said, *([target.advice] if target.advice else [])),
-        place=Place(file=file, line=line, text=f"{name}: {said}", is_error=is_refused)
+        details=(description, *([target.advice] if target.advice else [])),
+        place=Place(file=file, line=line, text=f"{name}: {description}", is_error=is_refused)
         if is_refused or is_doubtful
         else None,
     )
 
 
-def _say(proof: Proof, target: TargetProof, change: Change | None) -> str:
-    said = MEANINGS[target.verdict].said
+def _describe(proof: Proof, target: TargetProof, change: Change | None) -> str:
+    description = MEANINGS[target.verdict].description
     if change is not None and target.verdict == "fails-with":
-        said = "fails with the change"  # no tests are frozen: the sandbox has all files of the project
+        description = "fails with the change"  # no tests are frozen: the sandbox has all files of the project
     if why := target.why or (_COMPARE if target.verdict == "checks-nothing" else ""):
-        said = f"{said}: {why}"
+        description = f"{description}: {why}"
     if target.worked_with:
-        said = f"{said}; {describe_broken(target)}"
+        description = f"{description}; {describe_broken(target)}"
     places = {f"{each.file}::{each.name}": each.place for each in proof.functions}
     noticed = name_first(places.get(name, name) for name in target.notices)
-    return f"{said}; notices {noticed}" if noticed and target.verdict == "proven" else said
+    return f"{description}; notices {noticed}" if noticed and target.verdict == "proven" else description
 
 
 def _sum_up(proof: Proof, change: Change | None) -> str:
@@ -133,7 +133,7 @@ def _next(proof: Proof, change: Change | None, *, strict: bool) -> Iterator[str]
         yield "next: fix the cause, or leave out --strict"
 
 
-def render_suite(proof: SuiteProof) -> Told:
+def render_suite(proof: SuiteProof) -> RenderedProof:
     """Return a row for each check that can't fail, is never run, or could not be tried."""
     rows = []
     for shown, sign in _OF_SUITE.items():
@@ -142,7 +142,7 @@ def render_suite(proof: SuiteProof) -> Told:
             text = each.text or silent
             place = Place(file=each.file, line=each.line, text=text, is_error=shown in CLOSING)
             rows.append(Row(sign=sign, title=text, place=place))
-    return Told(title="Checks that can't fail", rows=tuple(rows), end=(_sum_up_suite(proof),))
+    return RenderedProof(title="Checks that can't fail", rows=tuple(rows), end=(_sum_up_suite(proof),))
 
 
 def _sum_up_suite(proof: SuiteProof) -> str:

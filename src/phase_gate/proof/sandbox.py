@@ -203,12 +203,12 @@ def _hear(
             start_new_session=True,
         )
         theirs.close()
-        said, late = _listen(process, reading, limits)
+        received, late = _listen(process, reading, limits)
         printed.seek(max(0, os.fstat(printed.fileno()).st_size - _OUTPUT_KEPT))
         return Heard(
             kind="copied" if mounts is None else "mounted",
             folder=root,
-            answers=tuple(answer for answer in map(_read_line, said.split(b"\n")) if answer.get("word") == word),
+            answers=tuple(answer for answer in map(_read_line, received.split(b"\n")) if answer.get("word") == word),
             seconds=time.monotonic() - began,
             output=printed.read().decode("utf-8", "replace"),
             late=late,
@@ -219,7 +219,7 @@ def _hear(
 def _listen(process: subprocess.Popen[bytes], reading: int, limits: Limits) -> tuple[bytes, str]:
     """Read until the process ends, and kill its group. Return the answers, and the limit that it exceeded."""
     try:
-        said, late = _read_all(process, reading, limits)
+        received, late = _read_all(process, reading, limits)
     except KeyboardInterrupt:
         # It has its own process group, so signals from the terminal do not reach it.
         with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired, KeyboardInterrupt):
@@ -232,21 +232,21 @@ def _listen(process: subprocess.Popen[bytes], reading: int, limits: Limits) -> t
         process.wait()
     if not late and process.returncode == -signal.SIGXCPU:
         late = f"{limits.processor:.0f} s of processor time"
-    return said, late
+    return received, late
 
 
 def _read_all(process: subprocess.Popen[bytes], reading: int, limits: Limits) -> tuple[bytes, str]:
-    said, since, late = bytearray(), time.monotonic(), f"{limits.clock:.0f} s"
+    received, since, late = bytearray(), time.monotonic(), f"{limits.clock:.0f} s"
     with selectors.DefaultSelector() as selector:
         selector.register(reading, selectors.EVENT_READ)
         while time.monotonic() - since <= limits.clock:
             part = os.read(reading, 1 << 16) if (ready := selector.select(0.05)) else b""
-            said += part
+            received += part
             if ready and not part:
                 selector.unregister(reading)  # the other end is closed
             if not ready and process.poll() is not None:
-                return bytes(said), ""  # a process that it left running may keep the pipe open
-    return bytes(said), late
+                return bytes(received), ""  # a process that it left running may keep the pipe open
+    return bytes(received), late
 
 
 def _read_line(line: bytes) -> Mapping[str, Any]:

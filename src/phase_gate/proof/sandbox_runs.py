@@ -182,8 +182,8 @@ _REFUSED = 4
 
 def read_heard(heard: Heard, sandbox: Sandbox) -> SandboxRun:
     """Convert the answers from a sandbox to a run."""
-    told: dict[str, Mapping[str, Any]] = {answer["kind"]: answer for answer in heard.answers}
-    collected = told.get("collected", {"items": (), "dropped": ()})
+    by_kind: dict[str, Mapping[str, Any]] = {answer["kind"]: answer for answer in heard.answers}
+    collected = by_kind.get("collected", {"items": (), "dropped": ()})
     tests: dict[str, dict[str, Any]] = {each["id"]: dict(each) for each in collected["items"]}
     top, folder, at_work = os.path.realpath(sandbox.root), heard.folder, ""
     for answer in heard.answers:
@@ -200,17 +200,17 @@ def read_heard(heard: Heard, sandbox: Sandbox) -> SandboxRun:
                 if "report" not in test or not test["report"].has_failed:
                     test["report"] = _read_report(answer, folder, top)
     left = [*collected["dropped"], *(test_id for test_id, test in tests.items() if "report" not in test)]
-    modules: list[str] = told["ended"]["modules"] if "ended" in told else []
+    modules: list[str] = by_kind["ended"]["modules"] if "ended" in by_kind else []
     problem = ""
-    if "broken" in told:
-        problem = f"{told['broken']['file']} can't be imported: {told['broken']['message']}"
-    elif left or "ended" not in told:
-        problem = _describe_end(heard, bare_id(at_work), left[0] if "ended" in told else "")
+    if "broken" in by_kind:
+        problem = f"{by_kind['broken']['file']} can't be imported: {by_kind['broken']['message']}"
+    elif left or "ended" not in by_kind:
+        problem = _describe_end(heard, bare_id(at_work), left[0] if "ended" in by_kind else "")
     # If pytest itself refused its options, the run was not cut.
-    is_cut = bool(problem) and not (heard.status == _REFUSED and "loaded" in told and "configured" not in told)
+    is_cut = bool(problem) and not (heard.status == _REFUSED and "loaded" in by_kind and "configured" not in by_kind)
     if stray := _find_stray(modules, sandbox, folder):
         problem, is_cut = f"{stray}, not from the sandbox", False
-    if is_cut and heard.kind == "copied" and "ended" not in told:
+    if is_cut and heard.kind == "copied" and "ended" not in by_kind:
         tests = {}  # where its modules came from is unknown
     # Only functions whose rows have all ended count. The running test may have further reports.
     unfinished = {bare_id(test_id) for test_id in (*left, at_work)} if is_cut else ()
@@ -228,7 +228,7 @@ def read_heard(heard: Heard, sandbox: Sandbox) -> SandboxRun:
         is_cut=is_cut,
         is_late=bool(heard.late),
         at_work=at_work,
-        missing=told["broken"]["missing"] if "broken" in told else "",
+        missing=by_kind["broken"]["missing"] if "broken" in by_kind else "",
     )
 
 
@@ -256,8 +256,8 @@ def _describe_end(heard: Heard, at_work: str, left: str) -> str:
         return f"it took longer than {heard.late}{at}"
     lines = [line.strip() for line in heard.output.splitlines() if line.strip()]
     # pytest prints what is wrong with its options first, and then which settings it read.
-    said = [line for line in lines if "error: " in line.lower() and not line.startswith("ERROR: usage:")] or lines
-    last = f": {said[-1][:200]}" if said else ""
+    messages = [line for line in lines if "error: " in line.lower() and not line.startswith("ERROR: usage:")] or lines
+    last = f": {messages[-1][:200]}" if messages else ""
     if heard.status < 0:
         name = {int(each): each.name for each in signal.Signals}.get(-heard.status, "a signal")
         return f"pytest was ended by {name}{at}{last}"

@@ -206,8 +206,8 @@ def _find_weaker(controls: tuple[SandboxRun, ...], treatment: SandboxRun) -> Ite
             "suppress_health_check": not {*after["suppress_health_check"]} <= {*before["suppress_health_check"]},
         }
         for name in (name for name, is_weaker in weaker.items() if is_weaker):
-            said = f"hypothesis' {name} was {_show(before[name])} in RED, and is {_show(after[name])} now"
-            yield bare_id(test.id), f"{said}; leave its settings to the tests"
+            message = f"hypothesis' {name} was {_show(before[name])} in RED, and is {_show(after[name])} now"
+            yield bare_id(test.id), f"{message}; leave its settings to the tests"
 
 
 def _show(setting: Any) -> str:
@@ -228,13 +228,13 @@ def judge_rows(
     notes = []
     for test_id, name, before, after in find_changed_rows(controls, treatment):
         target, row = bare_id(test_id), test_id.partition("[")[2].removesuffix("]")
-        said = f"[{row}] {name} was {cut(before)} in RED, and is {cut(after)} now"
+        message = f"[{row}] {name} was {cut(before)} in RED, and is {cut(after)} now"
         # One control does not show that the value is stable. None in RED means that the value was missing.
         is_plain = len(controls) > 1 and before != "None"
         if is_plain and not _written_ids(read(split_id(test_id)[0])).isdisjoint({row, *row.split("-")}):
-            refuted.setdefault(target, f"{said}; write it into the test, or put it back")
+            refuted.setdefault(target, f"{message}; write it into the test, or put it back")
         else:
-            notes.append(f"a row has another value with the change: {target}{said}")
+            notes.append(f"a row has another value with the change: {target}{message}")
     judged = (
         replace(each, verdict="row-changed", why=refuted[each.id])
         if each.id in refuted and each.verdict == "proven"

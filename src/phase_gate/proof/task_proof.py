@@ -222,7 +222,7 @@ def record_of(proof: Proof, task: Task, *, tree: str, iteration: int) -> ProofRe
     metrics = metrics_of(proof, required=required)
     metrics["proof_objections"] = int(metrics["proof_objections"] or 0) + len(weakened)
     # If a proof is required, a finding has the reason why there is none. The verdict shows if RED was never seen.
-    is_said = required or not (state.freeze.red_exited or settings.base)
+    is_noted = required or not (state.freeze.red_exited or settings.base)
     return ProofRecord(
         tree=tree,
         freeze=state.freeze.current,
@@ -230,7 +230,7 @@ def record_of(proof: Proof, task: Task, *, tree: str, iteration: int) -> ProofRe
         iteration=iteration,
         metrics=metrics,
         findings=cap_findings((*findings_of(proof, required=required), *weakened)),
-        notes=proof.notes if is_said or not proof.problem else (*proof.notes, describe_missing_proof(proof.problem)),
+        notes=proof.notes if is_noted or not proof.problem else (*proof.notes, describe_missing_proof(proof.problem)),
         problem=proof.problem,
     )
 
@@ -278,7 +278,7 @@ def findings_of(proof: Proof, *, required: bool) -> Iterator[Finding]:
 
 def _finding(target: TargetProof, *, required: bool) -> Finding:
     closes = target.closes(required=required)
-    said = f": {target.why}" if target.why else ""
+    reason = f": {target.why}" if target.why else ""
     return Finding(
         slug=GUARD if closes or target.verdict != "checks-nothing" else "checks-nothing",
         guard=GUARD,
@@ -286,5 +286,5 @@ def _finding(target: TargetProof, *, required: bool) -> Finding:
         id=target.id,
         file=split_id(target.id)[0],
         line=target.line if target.verdict == "cannot-fail" else None,
-        detail=f"{MEANINGS[target.verdict].said}{said}",
+        detail=f"{MEANINGS[target.verdict].description}{reason}",
     )

@@ -169,14 +169,14 @@ def _judge(function: _Function, passed: _Outcomes, run_alone: Callable[[_Functio
     keys = {row.key for row in still}
     lines = frozenset[int]().union(*(test.lines for test in run.tests if test.key in keys))
     # A check in a block that expects an exception proves nothing if it runs: its operand raised that exception.
-    told = [site for site in function.sites if not (site.is_under_raises and _is_run(site, lines))]
-    if not told:
+    relevant = [site for site in function.sites if not (site.is_under_raises and _is_run(site, lines))]
+    if not relevant:
         return function.show("fails")
-    site, is_dead = told[0], all(site.is_under_raises for site in told)
+    site, is_dead = relevant[0], all(site.is_under_raises for site in relevant)
     if len(still) < len(function.rows) and not is_dead:
         return function.show("some-rows", site, _describe_rows(function, site, still))
-    said = _say(function, site, is_run=_is_run(site, lines))
-    return function.show("dead-assert" if is_dead else "still-passes", site, said)
+    text = _describe(function, site, is_run=_is_run(site, lines))
+    return function.show("dead-assert" if is_dead else "still-passes", site, text)
 
 
 def _is_run(site: Site, lines: frozenset[int]) -> bool:
@@ -188,7 +188,7 @@ def _is_run(site: Site, lines: frozenset[int]) -> bool:
 _WHY = "look at an `or` in it, the with or try around it, and `__eq__` of the left side"
 
 
-def _say(function: _Function, site: Site, *, is_run: bool) -> str:
+def _describe(function: _Function, site: Site, *, is_run: bool) -> str:
     place = f"{function.file}:{site.first_line}"
     if not is_run and site.is_under_raises:
         return f"{place} is never run: the line before it raises what raises() waits for; move it behind the block"

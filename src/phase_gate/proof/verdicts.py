@@ -26,7 +26,7 @@ Verdict = Literal[
 class Meaning(Value, kw_only=False):
     """How a verdict is displayed, and its effect on the gate."""
 
-    said: str
+    description: str
     #: Shown before the target. The shapes are readable without color.
     sign: str
     #: Refuted: closes the gate, whatever is configured. Open: the target was not shown to work. Silent: no finding.

@@ -155,17 +155,17 @@ class TaskBoard:
 
         :param waits, first: as in `waiting`, if neither the command nor the file names a task.
         """
-        said = signed = ""
+        name = signed = ""
         result: Result | MalformedResultError
         try:
             result = read(attachment.data, attachment.name)
-            said, signed = result.task_name, result.by
+            name, signed = result.task_name, result.by
         except MalformedResultError as error:
             result = error
-        session = self.session(self.named() or (self.find(said) if said else self.waiting(waits, what, first=first)))
-        if said and task_slug(said) != session.task:
+        session = self.session(self.named() or (self.find(name) if name else self.waiting(waits, what, first=first)))
+        if name and task_slug(name) != session.task:
             raise NotAllowedError(
-                f"{attachment.name} is for {said!r}, but the task is {session.verification().name!r}",
+                f"{attachment.name} is for {name!r}, but the task is {session.verification().name!r}",
                 remedy=f"hand in {what} for this task, or name the other one with --task",
             )
         return session, result, author_of(attachment.name, signed=signed, given=attachment.by) or attachment.user

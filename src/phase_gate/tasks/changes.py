@@ -106,8 +106,8 @@ def _changed(context: EvidenceContext, tree: Tree, before: Any) -> tuple[frozens
 def _without_outputs(root: Path, paths: list[str]) -> list[str]:
     """Return the paths without new files that git does not track, except for Python: most of them are outputs."""
     candidates = {path for path in paths if not path.endswith(".py") and os.path.lexists(root / path)}
-    said = try_git(root, "ls-files", "-z", "--", *candidates) if candidates else None
-    tracked = candidates if said is None else set(os.fsdecode(said).split("\0"))
+    output = try_git(root, "ls-files", "-z", "--", *candidates) if candidates else None
+    tracked = candidates if output is None else set(os.fsdecode(output).split("\0"))
     return [path for path in paths if path not in candidates or path in tracked]
 
 
@@ -139,8 +139,8 @@ def _files(commits: Iterable[_Commit]) -> frozenset[str]:
 
 def _as_committed(root: Path, paths: frozenset[str], head: str) -> frozenset[str]:
     """Return the files that are the same as in HEAD."""
-    said = try_git(root, "diff", "--name-only", "--no-renames", "--relative", "-z", head, "--") if paths else None
-    return frozenset() if said is None else paths - set(os.fsdecode(said).split("\0"))
+    output = try_git(root, "diff", "--name-only", "--no-renames", "--relative", "-z", head, "--") if paths else None
+    return frozenset() if output is None else paths - set(os.fsdecode(output).split("\0"))
 
 
 #: Lines of a diff, and characters of a line: reviewers would not read more.
@@ -151,11 +151,11 @@ def read_diff(root: Path, memory: Mapping[str, Any], paths: Iterable[str]) -> st
     """Return the diff of these files against the commit that the task was taken on; of new files, their text."""
     base, names = (memory["git"] or {}).get("head"), sorted(paths)
     options = ("--no-ext-diff", "--no-textconv", "--relative")
-    said = try_git(root, "diff", *options, base, "--", *names) if base and names else None
-    rows = (said or b"").decode("utf-8", "replace").splitlines()
+    output = try_git(root, "diff", *options, base, "--", *names) if base and names else None
+    rows = (output or b"").decode("utf-8", "replace").splitlines()
     rows = [row for row in rows if not row.startswith(("diff --git", "index "))]
-    listed = try_git(root, "ls-files", "-z", "--others", "--", *names) if said is not None else None
-    for path in names if said is None else filter(None, os.fsdecode(listed or b"").split("\0")):
+    listed = try_git(root, "ls-files", "-z", "--others", "--", *names) if output is not None else None
+    for path in names if output is None else filter(None, os.fsdecode(listed or b"").split("\0")):
         with contextlib.suppress(OSError):
             text = (root / path).read_text(encoding="utf-8", errors="replace")
             rows += ["--- /dev/null", f"+++ b/{path}", *(f"+{row}" for row in text.splitlines())]

@@ -126,9 +126,9 @@ def _abandon(session: TaskSession) -> str:
 
 def _changed(root: Path, is_work: Callable[[str], bool]) -> list[str]:
     """Return the task's files that differ from HEAD."""
-    said = _git(root, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--", ".")
+    output = _git(root, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--", ".")
     prefix = _git(root, "rev-parse", "--show-prefix").rstrip("\n")
-    paths = [record[3:].removeprefix(prefix) for record in said.split("\0") if record]
+    paths = [record[3:].removeprefix(prefix) for record in output.split("\0") if record]
     return sorted({path for path in paths if is_work(path)})
 
 
@@ -146,8 +146,8 @@ def _message(current: Verification, given: str | None) -> str:
 
 
 def _files_of(root: Path, commit: str) -> list[str]:
-    said = _git(root, "diff-tree", "--root", "--no-commit-id", "--name-only", "--relative", "-r", "-z", commit)
-    return [path for path in said.split("\0") if path]
+    output = _git(root, "diff-tree", "--root", "--no-commit-id", "--name-only", "--relative", "-r", "-z", commit)
+    return [path for path in output.split("\0") if path]
 
 
 def _git(root: Path, *arguments: str) -> str:
@@ -156,8 +156,8 @@ def _git(root: Path, *arguments: str) -> str:
     except NoGitError as error:
         raise NotAllowedError(f"git {arguments[0]}: {error}", remedy="commit it yourself") from None
     if done.returncode != 0:
-        said = os.fsdecode(done.stderr).strip().splitlines() or ["git failed"]
+        errors = os.fsdecode(done.stderr).strip().splitlines() or ["git failed"]
         raise NotAllowedError(
-            f"git {arguments[0]}: {said[-1]}", remedy="fix the cause, then phase-gate verify commit again"
+            f"git {arguments[0]}: {errors[-1]}", remedy="fix the cause, then phase-gate verify commit again"
         )
     return os.fsdecode(done.stdout)

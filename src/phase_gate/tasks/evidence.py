@@ -240,21 +240,21 @@ class PipelineProvider(Provider):
         if consensus is None:
             return
         votes = votes_on(self.look, self.workflow, consensus)
-        said = []
+        problems = []
         if votes.score is None:
-            said.append(f"no vote on {', '.join(consensus.on)} as it is now")
+            problems.append(f"no vote on {', '.join(consensus.on)} as it is now")
         elif votes.score < votes.threshold:
-            said.append(f"the score is {votes.score:.2f}, {votes.threshold:g} is needed")
+            problems.append(f"the score is {votes.score:.2f}, {votes.threshold:g} is needed")
         if votes.misses_voters:
-            said.append(f"{count(len(votes.counted), 'voter')}, {votes.required_voters} are needed")
+            problems.append(f"{count(len(votes.counted), 'voter')}, {votes.required_voters} are needed")
         words = {"reject": "rejects", "conditional": "agrees on a condition"}
-        said += [
+        problems += [
             f"{vote.by} {words[vote.answer]}: {vote.reason or 'no reason given'}"
             for vote in votes.counted
             if vote.answer in words
         ]
-        said += [f"the vote of {vote.by} is on another version" for vote in votes.outdated]
-        findings = [hard("consensus-reached", "", text, proof=votes.version + text) for text in said]
+        problems += [f"the vote of {vote.by} is on another version" for vote in votes.outdated]
+        findings = [hard("consensus-reached", "", text, proof=votes.version + text) for text in problems]
         self._add(
             () if votes.is_reached else findings,
             consensus_voters=len(votes.counted),

@@ -76,9 +76,9 @@ class Overview(Value):
     def summary(self) -> str:
         """All tasks in one line."""
         numbers = {**self.counts, "not_trusted": len(self.damaged)}
-        told = [f"{number} {name.replace('_', ' ')}" for name, number in numbers.items() if number]
+        parts = [f"{number} {name.replace('_', ' ')}" for name, number in numbers.items() if number]
         halted = "".join(f"; {why}" for why in map(self.halted, self.waves) if why)
-        return f"{self.total} of the verification gate: {', '.join(told)}{halted}"
+        return f"{self.total} of the verification gate: {', '.join(parts)}{halted}"
 
     @property
     def waves(self) -> dict[str, list[str]]:

@@ -42,7 +42,7 @@ def needs_in(task: Task, phase: Phase) -> Rows:
     workflow, name = task.rules, task.project.task
     current = find_pipeline(task.state) if task.state.phase == phase.name else None
     pipeline, requires = current or Pipeline(), requires_of(phase)
-    rows: Rows = [("guidance", said) for said in pipeline.guidance]
+    rows: Rows = [("guidance", text) for text in pipeline.guidance]
     rows += [("artifact", _artifact(rules_of(workflow).artifacts[each])) for each in requires.artifacts]
     if phase.tests != "none":
         wanted = "the whole suite passes" if phase.tests == "passing" else "new tests fail"
@@ -50,20 +50,20 @@ def needs_in(task: Task, phase: Phase) -> Rows:
     rows += [("check", f"{each} (evidence.commands.{each} in the settings)") for each in requires.checks]
     if requires.consensus is not None:
         threshold, voters = settle(requires.consensus.threshold, workflow), settle(requires.consensus.voters, workflow)
-        said = (
+        text = (
             f"on {', '.join(requires.consensus.on)}: a score of {threshold:g}, {count(int(voters), 'voter')}; "
             f"each writes vote (approve, conditional or reject), confidence (0 to 1), by and reason as YAML, then "
             f"{vote_command(vote_file(workflow, requires.consensus), name)}"
         )
-        rows.append(("consensus", said))
+        rows.append(("consensus", text))
     rows += [("unchanged", f"{each}, as approved") for each in requires.approved]
     if "code-as-tested" in phase.gate_1.guards:
         rows.append(("tested", "no change to the files since the last green run of the whole suite"))
     if DRIFT in phase.raises:
         rows.append(("history", "commits in git to compare with: each change outside the plan needs a change request"))
     if pending := len(pipeline.pending):
-        said = f"{count(pending, 'change request')} without a decision: phase-gate pipeline request list"
-        rows.append(("requests", said))
+        text = f"{count(pending, 'change request')} without a decision: phase-gate pipeline request list"
+        rows.append(("requests", text))
     elif "no-pending-request" in phase.gate_1.guards:
         rows.append(("requests", "none may wait for a decision"))
     return rows
@@ -185,9 +185,9 @@ def vote_rows(votes: Votes, phase: str, task: str) -> list[str]:
     names = ", ".join(votes.on)
     rows = [f"{phase}: {names}, version {votes.version}"]
     for each in votes.counted:
-        said = f": {each.reason}" if each.reason else ""
+        reason = f": {each.reason}" if each.reason else ""
         weight = WEIGHTS[each.answer] * each.confidence
-        rows.append(f"  {each.by:12} {each.answer}, {each.confidence:g} sure, weighs {weight:g}{said}")
+        rows.append(f"  {each.by:12} {each.answer}, {each.confidence:g} sure, weighs {weight:g}{reason}")
     rows += [f"  {each.by:12} voted on another version: it does not count" for each in votes.outdated]
     score = "none yet" if votes.score is None else f"{votes.score:.2f}"
     rows.append(
@@ -246,11 +246,11 @@ def stuck_sections(report: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
         else f"{last['phase']}, which {report['failed_phase']} led to"
     )
     used = f"{report['recoveries']} of {report['max_recoveries']} recoveries are used up"
-    told = [f"{each['at']} {each['phase']}: {each['reason']}" for each in failures]
+    iterations = [f"{each['at']} {each['phase']}: {each['reason']}" for each in failures]
     return [
         ("Current failure", [f"{where}: {last['reason']}", *(f"unmet: {name}" for name in last["unmet"])]),
         ("Root cause", [report["root_cause_summary"]]),
-        ("Failed iterations", [f"{len(failures)} gates failed, {used}", *told]),
+        ("Failed iterations", [f"{len(failures)} gates failed, {used}", *iterations]),
         ("Required human input", report["required_human_input"]),
     ]
 
@@ -282,8 +282,8 @@ def votes_to_json(votes: Votes, phase: str) -> dict[str, Any]:
 
 
 def _vote(word: Word) -> dict[str, Any]:
-    said = {name: getattr(word, name) for name in ("by", "confidence", "reason", "at")}
-    return {**said, "vote": word.answer, "on": dict(word.about)}
+    fields = {name: getattr(word, name) for name in ("by", "confidence", "reason", "at")}
+    return {**fields, "vote": word.answer, "on": dict(word.about)}
 
 
 def phase_result(evaluation: Mapping[str, Any]) -> dict[str, Any]:

@@ -60,8 +60,8 @@ def find_dependency(verification: Verification, overview: Overview) -> Dependenc
     result = {} if verification.report is None else verification.report.result
     others = [row for row in overview.rows if row.task != verification.task]
     error, named = str(result.get("error", "")), str(result.get("blocked_by", "")).strip()
-    said = [row.name for row in others if _speaks_of(error, row.name)]
-    named = named or next(iter((*said, *verification.spec.depends_on)), "")
+    mentioned = [row.name for row in others if _speaks_of(error, row.name)]
+    named = named or next(iter((*mentioned, *verification.spec.depends_on)), "")
     for row in others:
         if named and (named in (row.name, row.task) or _speaks_of(row.name, named)):
             return Dependency(name=row.name, status=row.status, task=row.task)

@@ -129,8 +129,8 @@ def entry_data(
     data["old"] = {
         name: [each for each in dict.fromkeys(digests) if each] for name, digests in old.items() if any(digests)
     }
-    said = {WORK: {name: value for name, value in data.items() if value or name == "base"}}
-    return {**said, "unfreezes": True} if unfreezes else said
+    entry = {WORK: {name: value for name, value in data.items() if value or name == "base"}}
+    return {**entry, "unfreezes": True} if unfreezes else entry
 
 
 def _comes_after_red(workflow: Workflow, phase: Phase) -> bool:
@@ -272,14 +272,14 @@ def pipeline_events(
         return [*events, *failure_events(pipeline, workflow, phase, plan, look(entered), at=at)], {}
     if plan.way is None:
         return events, {}
-    said: dict[str, Any] = {"next": plan.way.phase}
+    exit_data: dict[str, Any] = {"next": plan.way.phase}
     consensus = requires_of(phase).consensus
     if consensus is not None:
         now = files_in(look(phase))
         on = {name: now.artifacts.get(name, "") for name in consensus.on}
         if any(dict(vote.about) == on for vote in pipeline.words):
-            said["approved"] = on
-    return events, said
+            exit_data["approved"] = on
+    return events, exit_data
 
 
 def made(request: Request, *, at: str) -> Event:

@@ -123,8 +123,8 @@ def evidence_chain(verification: Verification, output: str) -> dict[str, Any]:
     chain: dict[str, Any] = {"executor": None, "verify": None, "architect": None}
     report, check, review = verification.report, verification.check, verification.review
     if report is not None:
-        said = {name: report.result[name] for name in _EXECUTOR}
-        chain["executor"] = {**said, "claimed": report.result["verification"], "by": report.by, "timestamp": report.at}
+        data = {name: report.result[name] for name in _EXECUTOR}
+        chain["executor"] = {**data, "claimed": report.result["verification"], "by": report.by, "timestamp": report.at}
     if check is not None:
         chain["verify"] = {
             **{name: getattr(check, name) for name in _VERIFY},
@@ -138,8 +138,8 @@ def evidence_chain(verification: Verification, output: str) -> dict[str, Any]:
             "flags": list(check.flags),
         }
     if review is not None:
-        said = {name: review.said[name] for name in _ARCHITECT}
-        chain["architect"] = {**said, "by": review.by, "timestamp": review.at}
+        data = {name: review.said[name] for name in _ARCHITECT}
+        chain["architect"] = {**data, "by": review.by, "timestamp": review.at}
     return chain
 
 
@@ -298,8 +298,8 @@ def stats_rows(overview: Overview) -> list[str]:
     if current is not None:
         rows.append(("current gate", f"{current['task']}: {current['status']}, attempt {current['attempt']}"))
     for wave in waves:
-        said = overview.halted(wave["name"])
-        rows.append(("wave", said or f"{wave['name']}: {len(wave['failing'])} of {wave['tasks']} failing"))
+        reason = overview.halted(wave["name"])
+        rows.append(("wave", reason or f"{wave['name']}: {len(wave['failing'])} of {wave['tasks']} failing"))
     return [f"{name:12} {value}" for name, value in rows]
 
 

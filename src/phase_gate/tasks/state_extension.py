@@ -156,8 +156,8 @@ def _agent_worked(verification: Verification, event: Event) -> Verification:
 def _reviewed(verification: Verification, event: Event) -> Verification:
     _expect(verification, Status.REVIEWING)
     verification = _with_word(verification, event)
-    said = "a verdict that can be read"
-    return _mend(verification, lambda each: each.step == 3 and each.type is FailureType.MALFORMED, said)
+    resolution = "a verdict that can be read"
+    return _mend(verification, lambda each: each.step == 3 and each.type is FailureType.MALFORMED, resolution)
 
 
 def _attempt_failed(verification: Verification, event: Event) -> Verification:
@@ -192,22 +192,22 @@ def _committed(verification: Verification, event: Event) -> Verification:
 def _resumed(verification: Verification, event: Event) -> Verification:
     """Let the task, or its whole wave, continue, as a person decided."""
     failed = len(verification.failures)
-    said = (*verification.guidance, f"{event.data['by']}: {event.data['reason']}")
+    guidance = (*verification.guidance, f"{event.data['by']}: {event.data['reason']}")
     if event.kind == "wave-resumed":
-        return replace(verification, wave_resumed_after=failed, guidance=said)
-    return replace(verification, resumed_after=failed, guidance=said, voided="")
+        return replace(verification, wave_resumed_after=failed, guidance=guidance)
+    return replace(verification, resumed_after=failed, guidance=guidance, voided="")
 
 
 def _recover(verification: Verification, step: int) -> Verification:
     """Mark the failures of earlier attempts, up to this step, as recovered."""
     result = {} if verification.report is None else verification.report.result
-    said = str(result.get("resolution") or result.get("evidence") or "").strip()
+    resolution = str(result.get("resolution") or result.get("evidence") or "").strip()
     return _mend(
         verification,
         lambda failure: (
             (failure.step <= step and failure.attempt < verification.attempt) or failure.type is FailureType.BLOCKED
         ),
-        said.splitlines()[0][:200] if said else "",
+        resolution.splitlines()[0][:200] if resolution else "",
     )
 
 

@@ -218,8 +218,8 @@ def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: s
     step.record("reviewed", word=to_json(word))
     if verdict.is_approved:
         return Reading(answer="done", reason="; ".join(verdict.findings)[:500], by=by)
-    said = [line.strip() for line in verdict.feedback.splitlines() if line.strip()]
-    issues = tuple(_unnumbered(line) for line in said) or verdict.concerns
+    feedback = [line.strip() for line in verdict.feedback.splitlines() if line.strip()]
+    issues = tuple(_unnumbered(line) for line in feedback) or verdict.concerns
     if len(issues) > 1 and issues[0].endswith(":"):
         issues = issues[1:]
     step.fail(FailureType.ARCHITECT_REJECTION, "; ".join(issues) or "rejected", lines=issues)
@@ -267,9 +267,9 @@ _GOES_ON = (*IN_PROGRESS, Status.APPROVED)
 def skip_task(session: TaskSession, person: Person, *, kind: str | None) -> tuple[TaskStatus, Mapping[str, Any]]:
     """Complete a task unverified. Returns its status, and the override's record."""
     if kind not in KINDS:
-        said = f"{kind!r} is not a kind of skip" if kind else "a skip needs a kind"
+        problem = f"{kind!r} is not a kind of skip" if kind else "a skip needs a kind"
         remedy = "; ".join(f"{name}: {words}" for name, words in KINDS.items())
-        raise UsageError(said, remedy=f"add --kind, with one of: {remedy}")
+        raise UsageError(problem, remedy=f"add --kind, with one of: {remedy}")
     return _take_out(session, person, kind=kind)
 
 
@@ -285,12 +285,12 @@ def _take_out(session: TaskSession, person: Person, *, kind: str) -> tuple[TaskS
         require_status(current, set(Status) - FINISHED, "it is finished already")
         person.require(change.opened.state, "a skip" if kind else "a forced completion")
         refuse_excuse(person.reason)
-        said = {"reason": person.reason, "by": person.by}
-        override = override_record("skip" if kind else "force", change.state, **said, at=change.at)
+        data = {"reason": person.reason, "by": person.by}
+        override = override_record("skip" if kind else "force", change.state, **data, at=change.at)
         record = {**override, "mark": "unverified" if kind else "forced", "attempt": current.attempt, "skip_kind": kind}
         case = step.case()
         evaluation, events = forced_events(change.state, case.workflow, case.phase, record, root=case.root)
-        step.record("verification-skipped", skip_kind=kind, **said)
+        step.record("verification-skipped", skip_kind=kind, **data)
         # With the task's own advice, because the next step is not a run of pytest.
         step.evaluation = with_advice(evaluation, advise_task(step.current))
         judged = judged_event(step.evaluation, at=change.at, by_person=True)

@@ -184,10 +184,10 @@ def _attributes(text: str | None, place: Place) -> Iterator[tuple[Text, Node]]:
 
 def _meant(text: str, place: Place) -> str:
     """Return the unescaped text: `&amp;`, `<![CDATA[&]]>` and a `&` that is not markup are all `&`."""
-    said = html.unescape(_QUOTED.sub(lambda found: html.escape(found[1]), text)).strip()
-    if odd := find_odd_character(said):
+    unescaped = html.unescape(_QUOTED.sub(lambda found: html.escape(found[1]), text)).strip()
+    if odd := find_odd_character(unescaped):
         _refuse(place, f"the character {odd} can't be in a task", "write printable text only")
-    return said
+    return unescaped
 
 
 # --- the problems of a task

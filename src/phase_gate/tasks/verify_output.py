@@ -32,22 +32,22 @@ _UNITTEST = re.compile(r"^Ran (\d{1,9}) tests? in \d[\d.]*s\n+(?:.*\(.*skipped=(
 _NOUN = r"(?:tests?|specs?|examples?|scenarios?|items?)(?: (?:cases?|files?|suites?))?"
 _END = r"(?=\W*$|[,.;:!(|/]| [(/|]| (?:in|for|matching) )"
 #: No tests found in src; 0 tests passed; Ran 0 tests; Total tests: 0; Tests: 0 total
-_SAYS_NONE = re.compile(
+_REPORTS_NONE = re.compile(
     rf"(?i)\W*(?:\[\w+\] |[\w@/: ]{{1,40}}: )?(?:(?:there (?:are|were) |all )?(?:no|zero|0) {_NOUN}"
     rf"(?: (?:were )?(?:found|ran|run|executed|collected|selected|passed|available)| to run)?{_END}"
     rf"|(?:ran|running|executed|found|collected|collecting) 0 {_NOUN}{_END}"
     rf"|(?:total )?{_NOUN}(?: run)?[:=] *0(?: total\b|{_END}| \w+=)|0 (?:passed|passing){_END})"
 )
-_SAYS_SOME = re.compile(
+_REPORTS_SOME = re.compile(
     rf"(?i)(?<![\d.])[1-9]\d{{0,8}} (?:{_NOUN}\b(?! (?:were )?(?:skipped|ignored|deselected))|pass|failed\b)"
     rf"|\b(?:{_NOUN}(?: run)?|passed)[:=] *[1-9]|^(?:not )?ok\b|^PASS\b|\.\.\. ?ok$"
 )
 
 
-def count_tests_said(output: str) -> int | None:
+def count_tests_in(output: str) -> int | None:
     """Return how many tests ran according to the output; None if it does not show that."""
     text = _CONTROL.sub("", output[-_LENGTH:])
-    counts = [sum(map(int, _RAN.findall(said))) for said in _PYTEST.findall(text)]
+    counts = [sum(map(int, _RAN.findall(summary))) for summary in _PYTEST.findall(text)]
     counts += [max(0, int(ran) - int(skipped or 0)) for ran, skipped in _UNITTEST.findall(text)]
     if counts:
         return sum(counts)
@@ -56,13 +56,13 @@ def count_tests_said(output: str) -> int | None:
 
 def quote_none(output: str) -> str:
     """Return the line that reports that no test ran; empty if another line reports tests that ran."""
-    said = ""
+    quote = ""
     for line in _CONTROL.sub("", output[-_LENGTH:]).splitlines():
-        if _SAYS_NONE.match(line[:_WIDTH]):
-            said = said or line.strip()[:_WIDTH]
-        elif _SAYS_SOME.search(line[:_WIDTH]):
+        if _REPORTS_NONE.match(line[:_WIDTH]):
+            quote = quote or line.strip()[:_WIDTH]
+        elif _REPORTS_SOME.search(line[:_WIDTH]):
             return ""
-    return said
+    return quote
 
 
 # --- failures in the output
@@ -72,7 +72,7 @@ def quote_none(output: str) -> str:
 _LINES = 10
 
 #: Lines in which test runners and compilers report failures, best first.
-_SAYS_FAILURE = (
+_REPORTS_FAILURE = (
     # Not the number of them alone, as in `FAILED (failures=1)`.
     re.compile(r"^(?:FAILED|ERROR) [^\s(]"),
     re.compile(r"^\s*(?:--- FAIL|(?:FAIL|ERROR)[:\s]\s*\S|not ok |✕|✗|×|● )"),
@@ -84,15 +84,15 @@ _SAYS_FAILURE = (
 def first_failures(output: str) -> tuple[str, ...]:
     """Return the first lines that report failures, else the last lines."""
     lines = [line.rstrip() for line in output.splitlines() if line.strip()]
-    said = (found for pattern in _SAYS_FAILURE if (found := [line for line in lines if pattern.search(line)]))
-    return tuple(dict.fromkeys(line.strip()[:_WIDTH] for line in next(said, lines[-3:])))[:_LINES]
+    matching = (found for pattern in _REPORTS_FAILURE if (found := [line for line in lines if pattern.search(line)]))
+    return tuple(dict.fromkeys(line.strip()[:_WIDTH] for line in next(matching, lines[-3:])))[:_LINES]
 
 
 # --- the evidence of a verify run: the recorded runs of pytest in it, else its output
 
 
 #: The fields of a run that are read. Only a complete run has the last two.
-_TOLD = ("run", "kind", "why", "metrics", "inventory", "outcomes")
+_RUN_FIELDS = ("run", "kind", "why", "metrics", "inventory", "outcomes")
 
 #: Metrics that invalidate a run of pytest, whatever its exit code.
 _FAULTS = (
@@ -110,10 +110,10 @@ def evaluate_output(check: Check, store: TaskStore, output: str, *, since: int) 
     """
     known, runs, open_ones = _recorded(store, since)
     if not runs and not open_ones:
-        tests, said = count_tests_said(output), quote_none(output)
+        tests, line = count_tests_in(output), quote_none(output)
         problems: tuple[tuple[str, str], ...] = ()
         if tests == 0:
-            quoted = f": it printed {said!r}" if said else ""
+            quoted = f": it printed {line!r}" if line else ""
             problems = (("no-tests", f"it ended with 0 and ran no test{quoted}"),)
         elif known is not None:
             words = "pytest had our plugin when the task was taken, but this run was not recorded"
@@ -156,7 +156,7 @@ def _recorded(store: TaskStore, since: int) -> tuple[str | None, list[Mapping[st
             if not line.event.data.get("nested"):
                 began[read_event(line, lambda event: str(event.data["run"]))] = None
         elif line.seq > since and line.event.kind == "run-ended":
-            data = read_event(line, lambda event: {name: event.data.get(name) for name in _TOLD})
+            data = read_event(line, lambda event: {name: event.data.get(name) for name in _RUN_FIELDS})
             began.pop(str(data["run"]), None)
             if data["kind"] != "nested":
                 found.append(data)

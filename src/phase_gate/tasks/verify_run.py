@@ -145,8 +145,8 @@ class _VerifyRun:
             tick=lambda seconds: self.display.tick(seconds, check.limit),
             interrupts=self.display.interrupts,
         )
-        said = "" if ended.code is None else f" with {ended.code}"
-        show(f"{ended.how}{said} after {ended.seconds:.1f} s of {check.limit:g} s")
+        code = "" if ended.code is None else f" with {ended.code}"
+        show(f"{ended.how}{code} after {ended.seconds:.1f} s of {check.limit:g} s")
         return ended
 
     @again_if_moved

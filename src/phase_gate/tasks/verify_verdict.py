@@ -208,25 +208,25 @@ def holds_back(verification: Verification) -> str:
 def _approved(verification: Verification) -> Verdict:
     assert verification.review is not None
     weak = " (weak)" if verification.weak_because else ""
-    said = f"both gates are open: approved by {verification.review.by}{weak}"
+    reason = f"both gates are open: approved by {verification.review.by}{weak}"
     commit = command("verify commit", verification.task)
     if verification.commit:
-        return Verdict("open", f"{said}, committed as {verification.commit[:10]}", "phase-gate verify status")
+        return Verdict("open", f"{reason}, committed as {verification.commit[:10]}", "phase-gate verify status")
     if why := holds_back(verification):
         hint = f"look at it, and commit it yourself, then {commit}"
-        return Verdict("open", f"{said}, but {why}: manual review", "", hint)
-    return Verdict("open", said, commit)
+        return Verdict("open", f"{reason}, but {why}: manual review", "", hint)
+    return Verdict("open", reason, commit)
 
 
 def _failed(verification: Verification) -> Verdict:
     task, last = verification.task, verification.last_failure
     assert last is not None
-    said, escalation = f"{last.type}: {last.first_line}", escalate(verification)
+    failure, escalation = f"{last.type}: {last.first_line}", escalate(verification)
     if escalation.level >= 2:
         hint = command('verify resume --reason "..." --by NAME', task)
-        return Verdict("needs-person", f"{escalation.reason}; {said}", "", hint)
+        return Verdict("needs-person", f"{escalation.reason}; {failure}", "", hint)
     tries = f"{count(retries_left(verification), 'more attempt')} before a person is asked"
     if last.type is FailureType.TIMEOUT:
         hint = command("verify executor FILE", task)
-        return Verdict("failed", f"{said}; {tries}, with more time and after 30 s", "", hint)
-    return Verdict("failed", f"{said}; {tries}", command("verify show", task))
+        return Verdict("failed", f"{failure}; {tries}, with more time and after 30 s", "", hint)
+    return Verdict("failed", f"{failure}; {tries}", command("verify show", task))

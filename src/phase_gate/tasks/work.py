@@ -329,8 +329,8 @@ class Verification(Work):
     @property
     def weak_because(self) -> tuple[str, ...]:
         """Why a pass is weak; empty for a strong one."""
-        said = [flag for each in (self.report, self.review, self.check) if each is not None for flag in each.flags]
-        return (*said, *(f"the {role} ended with {code}" for role, code in self.codes.items() if code))
+        flags = [flag for each in (self.report, self.review, self.check) if each is not None for flag in each.flags]
+        return (*flags, *(f"the {role} ended with {code}" for role, code in self.codes.items() if code))
 
     @property
     def is_weak(self) -> bool:

@@ -38,10 +38,10 @@ class Line:
             with contextlib.suppress(ValueError):
                 resource.setrlimit(resource.RLIMIT_CPU, (order["seconds"], most))
 
-    def send(self, kind: str, **said: Any) -> None:
+    def send(self, kind: str, **data: Any) -> None:
         if getpid() != self._pid:
             return  # a forked child must not send answers
-        rest = json.dumps({"word": self._word, "kind": kind, **said}).encode() + b"\n"
+        rest = json.dumps({"word": self._word, "kind": kind, **data}).encode() + b"\n"
         while rest:
             rest = rest[write(self._pipe, rest) :]
 
