@@ -148,7 +148,7 @@ def stories(tmp_path_factory: pytest.TempPathFactory, children: Callable[[], War
     return Stories(folder, children)
 
 
-class Desk:
+class CommandProject:
     """A project, and the command called in it."""
 
     def __init__(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
@@ -217,15 +217,15 @@ class Desk:
         lock.release()
 
 
-Begin = Callable[[str], Desk]
+Begin = Callable[[str], CommandProject]
 
 
 @pytest.fixture
 def begin(project: Project, stories: Stories, capsys: pytest.CaptureFixture[str]) -> Begin:
     """Return a function that gives a project at a point of its story; '' is an empty folder."""
 
-    def copy(name: str) -> Desk:
+    def copy(name: str) -> CommandProject:
         stories.copy_to(project.root, name)
-        return Desk(project, capsys)
+        return CommandProject(project, capsys)
 
     return copy

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.cli.conftest import Desk
+from tests.cli.conftest import CommandProject
 from tests.support import Result
 
 
@@ -26,8 +26,8 @@ def terminal(typed: str = "") -> Iterator[int]:
         os.close(person)
 
 
-def at_terminal(desk: Desk, *arguments: str, typed: str = "") -> Result:
+def at_terminal(gated: CommandProject, *arguments: str, typed: str = "") -> Result:
     """Call the command in this process, with a terminal as its input."""
     with terminal(typed) as person, open(person, closefd=False) as stdin, pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", stdin)
-        return desk.gate(*arguments)
+        return gated.gate(*arguments)

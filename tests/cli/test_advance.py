@@ -16,9 +16,9 @@ from tests.cli.conftest import Begin
     ],
 )
 def test_the_next_phase_begins(begin: Begin, story: str, phase: str) -> None:
-    desk = begin(story)
-    assert desk.json("advance") == {"phase": phase, "entered": True}
-    status = desk.json("status")
+    gated = begin(story)
+    assert gated.json("advance") == {"phase": phase, "entered": True}
+    status = gated.json("status")
     assert (status["phase"], status["iteration"], status["exited"], status["streak"]) == (phase, 0, False, 0)
 
 
@@ -30,32 +30,32 @@ def test_it_says_what_to_do_there(begin: Begin) -> None:
 
 
 def test_a_phase_without_tests_is_evaluated_each_time(begin: Begin) -> None:
-    desk = begin("document")
+    gated = begin("document")
     for iteration in (1, 2):
-        ran = desk.gate("advance", "--json")
+        ran = gated.gate("advance", "--json")
         assert ran.code == 10
         assert (ran.document["phase"], ran.document["iteration"], ran.document["run"]) == ("DOCUMENT", iteration, None)
-    assert desk.json("status")["iteration"] == 2
+    assert gated.json("status")["iteration"] == 2
 
 
 @pytest.mark.parametrize("words", [("advance",), ("signal", "--reason", "written")], ids=lambda words: words[0])
 def test_a_lost_run_is_past_once_the_phase_is_judged_again(begin: Begin, words: tuple[str, ...]) -> None:
-    desk = begin("notes")
-    desk.lose_run()
-    assert desk.json("status")["status"] == "stale"
-    desk.gate(*words)
-    status = desk.json("status")
+    gated = begin("notes")
+    gated.lose_run()
+    assert gated.json("status")["status"] == "stale"
+    gated.gate(*words)
+    status = gated.json("status")
     assert (status["open_runs"], status["status"]) == ([], "waiting" if words == ("advance",) else "open")
-    assert [run["kind"] for run in desk.json("history")["runs"]][-1] == "lost"
+    assert [run["kind"] for run in gated.json("history")["runs"]][-1] == "lost"
 
 
 def test_a_waiting_signal_is_read_and_spent(begin: Begin) -> None:
-    desk = begin("notes")
-    desk.gate("signal", "--next", "--reason", "written", "--by", "ann")
-    ran = desk.gate("advance", "--json")
+    gated = begin("notes")
+    gated.gate("signal", "--next", "--reason", "written", "--by", "ann")
+    ran = gated.gate("advance", "--json")
     assert (ran.code, ran.document["can_exit"], ran.document["gate_2"]["by"]) == (0, True, "ann")
-    assert not (desk.folder / "exit-signal.yaml").exists()
-    assert desk.json("status")["phase"] == "DONE"
+    assert not (gated.folder / "exit-signal.yaml").exists()
+    assert gated.json("status")["phase"] == "DONE"
 
 
 @pytest.mark.parametrize(
@@ -68,11 +68,11 @@ def test_a_waiting_signal_is_read_and_spent(begin: Begin) -> None:
     ],
 )
 def test_no_other_signal_opens_it(begin: Begin, content: str, answer: str, stays: bool) -> None:
-    desk = begin("notes")
-    desk.project.write({".phase-gate/exit-signal.yaml": content})
-    ran = desk.gate("advance", "--json")
+    gated = begin("notes")
+    gated.project.write({".phase-gate/exit-signal.yaml": content})
+    ran = gated.gate("advance", "--json")
     assert (ran.code, ran.document["gate_2"]["answer"]) == (10, answer)
-    assert (desk.folder / "exit-signal.yaml").exists() is stays
+    assert (gated.folder / "exit-signal.yaml").exists() is stays
 
 
 @pytest.mark.parametrize(

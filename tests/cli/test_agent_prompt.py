@@ -17,9 +17,9 @@ PHASES = [(name, phase.name) for name in shipped_workflow_names() for phase in l
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize(("workflow", "phase"), PHASES)
 def test_nothing_in_it_is_a_claim(begin: Begin, workflow: str, phase: str, style: str) -> None:
-    desk = begin("")
-    desk.project.write({"phase-gate.yaml": f"workflow: {workflow}\n"})
-    text = desk.gate("agent", "prompt", "--phase", phase, "--style", style).out
+    gated = begin("")
+    gated.project.write({"phase-gate.yaml": f"workflow: {workflow}\n"})
+    text = gated.gate("agent", "prompt", "--phase", phase, "--style", style).out
     assert phase in text
     # As it is; then as an agent repeats it without its fence, with another indentation, and bare.
     block = text.partition("```\n")[2].partition("```")[0]
@@ -59,8 +59,8 @@ FILLED = {
 
 @pytest.mark.parametrize("style", STYLES)
 def test_a_claim_as_it_is_asked_for_passes(begin: Begin, style: str) -> None:
-    desk = begin("green")
-    prompt = desk.gate("agent", "prompt", "--style", style).out
+    gated = begin("green")
+    prompt = gated.gate("agent", "prompt", "--style", style).out
     block = prompt.partition("```\n")[2].partition("```")[0]
     for template, value in FILLED[style]:
         assert template in block
@@ -68,12 +68,12 @@ def test_a_claim_as_it_is_asked_for_passes(begin: Begin, style: str) -> None:
     said = read_blocks(read_claim_text([block]))
     assert (said.explicit, said.problems) == (True, ())
     # Without the sentence, the answer tells what is missing; with the one that the prompt shows, it passes.
-    desk.project.write({"said.txt": block})
-    found = desk.json("claim", "said.txt")
+    gated.project.write({"said.txt": block})
+    found = gated.json("claim", "said.txt")
     assert found["next_hint"].startswith("1 more indicator: words of your own such as `")
     sentence = prompt.partition("such as `")[2].partition("`")[0]
-    desk.project.write({"said.txt": f"{sentence}\n\n{block}"})
-    assert desk.json("claim", "said.txt")["decision"] == "complete"
+    gated.project.write({"said.txt": f"{sentence}\n\n{block}"})
+    assert gated.json("claim", "said.txt")["decision"] == "complete"
 
 
 def test_it_speaks_of_the_present_phase(begin: Begin) -> None:

@@ -11,61 +11,61 @@ import pytest
 
 from phase_gate.agents.agent_table import AGENT_NAMES, load_agent
 from phase_gate.cli.doctor import Diagnosis
-from tests.cli.conftest import Begin, Desk
+from tests.cli.conftest import Begin, CommandProject
 
 SETTINGS = '{\n  "env": {\n    "A": "b"\n  },\n  "hooks": {\n    "SessionStart": []\n  }\n}\n'
 PROGRAM = f"{shlex.quote(sys.executable)} -m phase_gate.cli"
 
 
 def test_all_agents_in_and_out_again(begin: Begin) -> None:
-    desk = begin("")
-    desk.project.write({".claude/settings.json": SETTINGS, "CLAUDE.md": "# Mine\n", ".cursor/rules/a.md": "x\n"})
-    before, folders = desk.files(), folders_of(desk)
-    ran = desk.gate("init", "--agent", *AGENT_NAMES)
+    gated = begin("")
+    gated.project.write({".claude/settings.json": SETTINGS, "CLAUDE.md": "# Mine\n", ".cursor/rules/a.md": "x\n"})
+    before, folders = gated.files(), folders_of(gated)
+    ran = gated.gate("init", "--agent", *AGENT_NAMES)
     assert ran.code == 0
     for agent in map(load_agent, AGENT_NAMES):
         assert ran.has(f"wrote {agent.settings}\n", f"wrote {agent.instructions}\n")
-        assert (desk.root / agent.settings).is_file()
+        assert (gated.root / agent.settings).is_file()
     assert ran.has("--- .claude/settings.json\n", '+    "Stop": [\n')
-    installed = desk.files()
-    again = desk.gate("init", "--agent", *AGENT_NAMES)
+    installed = gated.files()
+    again = gated.gate("init", "--agent", *AGENT_NAMES)
     assert again.has("is as it should be: AGENTS.md")
-    assert desk.files() == installed, "twice is once"
-    assert desk.gate("agent", "uninstall").code == 0
-    assert desk.files() == before
-    assert folders_of(desk) == folders
+    assert gated.files() == installed, "twice is once"
+    assert gated.gate("agent", "uninstall").code == 0
+    assert gated.files() == before
+    assert folders_of(gated) == folders
 
 
-def folders_of(desk: Desk) -> set[str]:
-    return {str(path.relative_to(desk.root)) for path in desk.root.rglob("*") if path.is_dir()}
+def folders_of(gated: CommandProject) -> set[str]:
+    return {str(path.relative_to(gated.root)) for path in gated.root.rglob("*") if path.is_dir()}
 
 
 def test_a_dry_run_shows_a_diff_and_writes_nothing(begin: Begin) -> None:
-    desk = begin("")
-    desk.project.write({".claude/settings.json": SETTINGS})
-    before = desk.files()
-    ran = desk.gate("init", "--agent", "claude", "--dry-run")
+    gated = begin("")
+    gated.project.write({".claude/settings.json": SETTINGS})
+    before = gated.files()
+    ran = gated.gate("init", "--agent", "claude", "--dry-run")
     assert ran.has(
         "--- .claude/settings.json\n+++ .claude/settings.json\n",
         '+            "command": "phase-gate hook stop --agent claude",\n',
         f"--- {os.devnull}\n+++ CLAUDE.md\n",
     )
-    assert desk.files() == before
-    desk.gate("init", "--agent", "claude")
-    installed = desk.files()
-    assert desk.gate("init", "--agent", "claude", "--dry-run").out == "nothing would change\n"
-    assert desk.gate("agent", "uninstall", "--dry-run").has("-<!-- phase-gate: begin -->", f"+++ {os.devnull}\n")
-    assert desk.files() == installed
+    assert gated.files() == before
+    gated.gate("init", "--agent", "claude")
+    installed = gated.files()
+    assert gated.gate("init", "--agent", "claude", "--dry-run").out == "nothing would change\n"
+    assert gated.gate("agent", "uninstall", "--dry-run").has("-<!-- phase-gate: begin -->", f"+++ {os.devnull}\n")
+    assert gated.files() == installed
 
 
 def test_what_others_have_added_since_stays(begin: Begin) -> None:
-    desk = begin("")
-    desk.project.write({".claude/settings.json": SETTINGS})
-    desk.gate("init", "--agent", "claude")
-    settings, memo = desk.root / ".claude/settings.json", desk.root / "CLAUDE.md"
+    gated = begin("")
+    gated.project.write({".claude/settings.json": SETTINGS})
+    gated.gate("init", "--agent", "claude")
+    settings, memo = gated.root / ".claude/settings.json", gated.root / "CLAUDE.md"
     settings.write_text(settings.read_text().replace('"A": "b"', '"A": "c"'))
     memo.write_text(memo.read_text() + "\nMore of mine.\n")
-    desk.gate("agent", "uninstall")
+    gated.gate("agent", "uninstall")
     text = settings.read_text()
     assert '"A": "c"' in text
     assert "phase-gate" not in text
@@ -73,86 +73,88 @@ def test_what_others_have_added_since_stays(begin: Begin) -> None:
 
 
 def test_one_agent_leaves_and_the_others_stay(begin: Begin) -> None:
-    desk = begin("")
-    desk.gate("init", "--agent", "codex", "cursor", "claude")
-    ran = desk.gate("agent", "uninstall", "--agent", "codex", "claude")
+    gated = begin("")
+    gated.gate("init", "--agent", "codex", "cursor", "claude")
+    ran = gated.gate("agent", "uninstall", "--agent", "codex", "claude")
     assert ran.has("removed .codex/hooks.json", "removed CLAUDE.md")
-    assert (desk.root / "AGENTS.md").exists(), "Cursor reads it, too"
-    assert desk.gate("agent", "uninstall").has("removed .cursor/hooks.json", "removed AGENTS.md")
-    assert desk.files() == {}
-    assert desk.gate("agent", "uninstall").out == "nothing to remove from the settings of agents\n"
+    assert (gated.root / "AGENTS.md").exists(), "Cursor reads it, too"
+    assert gated.gate("agent", "uninstall").has("removed .cursor/hooks.json", "removed AGENTS.md")
+    assert gated.files() == {}
+    assert gated.gate("agent", "uninstall").out == "nothing to remove from the settings of agents\n"
 
 
 def test_a_second_call_with_another_program(begin: Begin) -> None:
-    desk = begin("")
-    desk.project.write({".claude/settings.json": SETTINGS})
-    before = desk.files()
-    desk.gate("init", "--agent", "claude")
-    desk.gate("init", "--agent", "claude", "--program", "uv run phase-gate")
-    text = (desk.root / ".claude/settings.json").read_text()
+    gated = begin("")
+    gated.project.write({".claude/settings.json": SETTINGS})
+    before = gated.files()
+    gated.gate("init", "--agent", "claude")
+    gated.gate("init", "--agent", "claude", "--program", "uv run phase-gate")
+    text = (gated.root / ".claude/settings.json").read_text()
     assert text.count("uv run phase-gate hook") == 2
     assert text.count("phase-gate hook") == 2
-    desk.gate("agent", "uninstall")
-    assert desk.files() == before
+    gated.gate("agent", "uninstall")
+    assert gated.files() == before
 
 
 def test_settings_with_comments_are_left_alone(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = begin("")
-    desk.project.write({".claude/settings.json": "// mine\n{}\n"})
-    before = desk.files()
-    ran = desk.gate("init", "--agent", "claude", "codex")
+    gated = begin("")
+    gated.project.write({".claude/settings.json": "// mine\n{}\n"})
+    before = gated.files()
+    ran = gated.gate("init", "--agent", "claude", "codex")
     assert ran.code == 13
     assert ran.has(".claude/settings.json is left alone", "  try: paste this into it", '{"hooks": {"Stop": [')
-    assert desk.files() == before
+    assert gated.files() == before
     pasted = ran.err[ran.err.index("{") :]
-    desk.project.write({".claude/settings.json": f"// mine\n{pasted}"})
-    assert desk.gate("init", "--agent", "claude", "codex").has("is as it should be: .claude/settings.json")
+    gated.project.write({".claude/settings.json": f"// mine\n{pasted}"})
+    assert gated.gate("init", "--agent", "claude", "codex").has("is as it should be: .claude/settings.json")
     says = "its hooks were not run: .claude/settings.json is no plain JSON; try them by hand"
-    assert look(desk, "claude", monkeypatch, "phase-gate") == ("note", says)
-    assert desk.error("agent", "uninstall", "--agent", "claude")[:2] == (13, "not-allowed")
+    assert look(gated, "claude", monkeypatch, "phase-gate") == ("note", says)
+    assert gated.error("agent", "uninstall", "--agent", "claude")[:2] == (13, "not-allowed")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there, links are for administrators")
 def test_links(begin: Begin, tmp_path_factory: pytest.TempPathFactory) -> None:
-    desk = begin("")
-    desk.project.write({"AGENTS.md": "# Mine\n"})
-    (desk.root / "CLAUDE.md").symlink_to("AGENTS.md")
-    desk.gate("init", "--agent", "claude", "codex")
-    assert (desk.root / "CLAUDE.md").is_symlink()
-    assert (desk.root / "AGENTS.md").read_text().count("phase-gate: begin") == 1
-    desk.gate("agent", "uninstall")
-    assert (desk.root / "AGENTS.md").read_text() == "# Mine\n"
+    gated = begin("")
+    gated.project.write({"AGENTS.md": "# Mine\n"})
+    (gated.root / "CLAUDE.md").symlink_to("AGENTS.md")
+    gated.gate("init", "--agent", "claude", "codex")
+    assert (gated.root / "CLAUDE.md").is_symlink()
+    assert (gated.root / "AGENTS.md").read_text().count("phase-gate: begin") == 1
+    gated.gate("agent", "uninstall")
+    assert (gated.root / "AGENTS.md").read_text() == "# Mine\n"
     outside = tmp_path_factory.mktemp("outside") / "settings.json"
     outside.write_text("{}")
-    (desk.root / ".claude").mkdir()
-    (desk.root / ".claude" / "settings.json").symlink_to(outside)
-    assert desk.error("init", "--agent", "claude")[2] == ".claude/settings.json leads out of the project"
+    (gated.root / ".claude").mkdir()
+    (gated.root / ".claude" / "settings.json").symlink_to(outside)
+    assert gated.error("init", "--agent", "claude")[2] == ".claude/settings.json leads out of the project"
 
 
 # --- doctor
 
 
-def look(desk: Desk, agent: str, monkeypatch: pytest.MonkeyPatch, program: str = PROGRAM) -> tuple[str, str] | None:
+def look(
+    gated: CommandProject, agent: str, monkeypatch: pytest.MonkeyPatch, program: str = PROGRAM
+) -> tuple[str, str] | None:
     """Return what doctor says of an agent. Starting pytest to ask it for the plugin is left out."""
     answer = Diagnosis(what="plugin", mark="good", says="not asked")
     monkeypatch.setattr("phase_gate.cli.doctor.check_plugin", lambda start: answer)
-    looks = {row["what"]: (row["mark"], row["says"]) for row in desk.json("doctor", "--program", program)["looks"]}
+    looks = {row["what"]: (row["mark"], row["says"]) for row in gated.json("doctor", "--program", program)["looks"]}
     return looks.get(agent)
 
 
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("agent", AGENT_NAMES)
 def test_the_doctor_runs_the_hooks(begin: Begin, monkeypatch: pytest.MonkeyPatch, agent: str) -> None:
-    desk = begin("green-once")
-    assert look(desk, agent, monkeypatch) is None, "nobody told it to ask"
-    desk.gate("init", "--agent", agent, "--program", PROGRAM)
-    before = desk.files()
-    mark, says = look(desk, agent, monkeypatch) or ("", "")
+    gated = begin("green-once")
+    assert look(gated, agent, monkeypatch) is None, "nobody told it to ask"
+    gated.gate("init", "--agent", agent, "--program", PROGRAM)
+    before = gated.files()
+    mark, says = look(gated, agent, monkeypatch) or ("", "")
     client = load_agent(agent)
     assert mark == ("note" if client.trust_step else "good"), "that they answer is not all that it takes"
     assert says.startswith(f"its hooks in {client.settings} answer")
     assert says.endswith(f"; to have them run, {client.trust_step}" if client.trust_step else "answer")
-    assert desk.files() == before
+    assert gated.files() == before
 
 
 def silent(folder: Path, answer: str) -> str:
@@ -164,12 +166,12 @@ def silent(folder: Path, answer: str) -> str:
 def test_the_doctor_says_what_is_wrong(
     begin: Begin, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    desk = begin("")
+    gated = begin("")
     folder = tmp_path_factory.mktemp("programs")
 
     def say(program: str) -> tuple[str, str]:
-        desk.gate("init", "--agent", "claude", "--program", program)
-        return look(desk, "claude", monkeypatch, program) or ("", "")
+        gated.gate("init", "--agent", "claude", "--program", program)
+        return look(gated, "claude", monkeypatch, program) or ("", "")
 
     mark, says = say("no-such-program")
     assert mark == "bad"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.conftest import Begin, Desk
+from tests.cli.conftest import Begin, CommandProject
 from tests.support import Project
 
 MIXED = """\
@@ -29,14 +29,14 @@ ARGUMENTS = ("--", "-p", "phase_gate.plugin", "-p", "no:cacheprovider")
 
 
 @pytest.fixture
-def mixed(begin: Begin) -> Desk:
-    desk = begin("")
-    desk.project.write({"pytest.ini": "[pytest]\n"}, test_old=MIXED)
-    return desk
+def mixed(begin: Begin) -> CommandProject:
+    gated = begin("")
+    gated.project.write({"pytest.ini": "[pytest]\n"}, test_old=MIXED)
+    return gated
 
 
 @pytest.mark.sweep
-def test_known_failures_do_not_close_the_gate_afterwards(mixed: Desk) -> None:
+def test_known_failures_do_not_close_the_gate_afterwards(mixed: CommandProject) -> None:
     taken = mixed.project.gate("baseline", "--json", *ARGUMENTS)
     assert taken.code == 0
     said = {"total": 3, "known_failures": ["test_old.py::test_broken"], "revision": None}
@@ -53,7 +53,7 @@ def test_known_failures_do_not_close_the_gate_afterwards(mixed: Desk) -> None:
     assert (metrics["tests_failing"], metrics["tests_known_failing"], metrics["consecutive_green_runs"]) == (0, 1, 1)
 
 
-def test_from_another_revision(mixed: Desk) -> None:
+def test_from_another_revision(mixed: CommandProject) -> None:
     mixed.project.commit_all()
     (mixed.root / "test_old.py").write_text(MIXED.replace("assert False", "pass"), encoding="utf-8")
     taken = mixed.project.gate("baseline", "--rev", "HEAD", *ARGUMENTS)
@@ -64,8 +64,8 @@ def test_from_another_revision(mixed: Desk) -> None:
 
 @pytest.mark.parametrize("story", ["red", "green-once", "green"], ids=["in-red", "in-green", "before-the-signal"])
 def test_not_in_the_middle_of_a_cycle(begin: Begin, story: str) -> None:
-    desk = begin(story)
-    assert desk.error("baseline") == (13, "not-allowed", "cycle 1 has begun: a baseline could excuse what it broke")
+    gated = begin(story)
+    assert gated.error("baseline") == (13, "not-allowed", "cycle 1 has begun: a baseline could excuse what it broke")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_not_in_the_middle_of_a_cycle(begin: Begin, story: str) -> None:
         pytest.param("--help", "", id="an-option-is-no-revision"),
     ],
 )
-def test_a_revision_that_git_does_not_know(mixed: Desk, revision: str, problem: str) -> None:
+def test_a_revision_that_git_does_not_know(mixed: CommandProject, revision: str, problem: str) -> None:
     mixed.project.commit_all()
     code, slug, said = mixed.error("baseline", f"--rev={revision}")
     assert (code, slug) == (13, "not-allowed")

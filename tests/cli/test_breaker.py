@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.cli.conftest import WRONG_CALC, Begin, Desk
+from tests.cli.conftest import WRONG_CALC, Begin, CommandProject
 from tests.cli.terminals import at_terminal
 from tests.support import CALC, FAILING_TESTS, Result
 
@@ -17,19 +17,19 @@ SKIP = ("breaker", "skip", "--reason", "the vendor's sandbox is down until Monda
 FORCE = ("force", "--reason", "the release must not wait for the vendor", "--by", "ann")
 
 
-def attempt(desk: Desk, number: int, code: str = WRONG_CALC) -> Result:
-    desk.project.write(calc=f"{code}\n\nTRY = {number}\n")
-    return desk.project.run("--phase=green")
+def attempt(gated: CommandProject, number: int, code: str = WRONG_CALC) -> Result:
+    gated.project.write(calc=f"{code}\n\nTRY = {number}\n")
+    return gated.project.run("--phase=green")
 
 
 @pytest.fixture
-def red(begin: Begin) -> Desk:
+def red(begin: Begin) -> CommandProject:
     """RED has exited."""
     return begin("red-exited")
 
 
 @pytest.fixture
-def stuck(begin: Begin) -> Desk:
+def stuck(begin: Begin) -> CommandProject:
     """Five runs in GREEN, each on a new tree, with the same error."""
     return begin("stuck-5")
 
@@ -37,13 +37,13 @@ def stuck(begin: Begin) -> Desk:
 # --- it opens
 
 
-def test_one_run_before_the_limit_it_warns(red: Desk) -> None:
+def test_one_run_before_the_limit_it_warns(red: CommandProject) -> None:
     said = [attempt(red, number).out for number in range(4)]
     assert ["\nbreaker " in out for out in said] == [False, False, False, True]
     assert "half-open: the same error 4 times; one more run without progress" in " ".join(said[3].split())
 
 
-def test_tests_still_run_and_open_is_no_success(stuck: Desk) -> None:
+def test_tests_still_run_and_open_is_no_success(stuck: CommandProject) -> None:
     attempt(stuck, 6, CALC)
     ran = stuck.project.run("--phase=green", "--exit-signal=done now", "-v")
     assert ran.code == 12
@@ -56,7 +56,7 @@ def test_tests_still_run_and_open_is_no_success(stuck: Desk) -> None:
     assert "has exited" not in said
 
 
-def test_a_limit_may_not_be_raised_in_mid_cycle(red: Desk) -> None:
+def test_a_limit_may_not_be_raised_in_mid_cycle(red: CommandProject) -> None:
     red.project.write({"phase-gate.yaml": "phases:\n  GREEN:\n    breaker: {same_error: 50}\n"})
     assert attempt(red, 1).has("rules-unchanged", "phases.GREEN.breaker")
 
@@ -64,7 +64,7 @@ def test_a_limit_may_not_be_raised_in_mid_cycle(red: Desk) -> None:
 # --- the report
 
 
-def test_the_stuck_report(stuck: Desk) -> None:
+def test_the_stuck_report(stuck: CommandProject) -> None:
     ran = stuck.gate("status")
     assert ran.code == 12
     for text in (
@@ -83,14 +83,14 @@ def test_the_stuck_report(stuck: Desk) -> None:
 # --- a person lets it try again
 
 
-def test_a_reset_lets_one_run_decide(stuck: Desk) -> None:
+def test_a_reset_lets_one_run_decide(stuck: CommandProject) -> None:
     ran = at_terminal(stuck, *RESET)
     assert ran.code == 0, ran.err
     assert "half-open: the next complete run on changed files decides" in ran.out
     assert attempt(stuck, 8).has("halt    the circuit is open"), "the one trial has failed"
 
 
-def test_after_a_reset_progress_closes_it(stuck: Desk) -> None:
+def test_after_a_reset_progress_closes_it(stuck: CommandProject) -> None:
     at_terminal(stuck, *RESET)
     attempt(stuck, 9, CALC)
     ran = stuck.project.run("--phase=green", "--exit-signal=now it is done")
@@ -101,7 +101,7 @@ def test_after_a_reset_progress_closes_it(stuck: Desk) -> None:
 # --- a person gives the phase up
 
 
-def test_a_skip_is_a_forced_exit(stuck: Desk) -> None:
+def test_a_skip_is_a_forced_exit(stuck: CommandProject) -> None:
     ran = at_terminal(stuck, *SKIP)
     assert ran.code == 0, ran.err
     assert "GREEN was skipped by ann (forced): the vendor's sandbox is down" in ran.out
@@ -115,7 +115,7 @@ def test_a_skip_is_a_forced_exit(stuck: Desk) -> None:
     assert later.has("person  ann skipped GREEN"), "every later verdict of the cycle shows it"
 
 
-def test_no_skip_while_the_circuit_is_closed(red: Desk) -> None:
+def test_no_skip_while_the_circuit_is_closed(red: CommandProject) -> None:
     attempt(red, 1)
     before = red.files()
     ran = at_terminal(red, *SKIP)
@@ -124,14 +124,14 @@ def test_no_skip_while_the_circuit_is_closed(red: Desk) -> None:
 
 
 @pytest.mark.parametrize("words", [RESET, SKIP, FORCE], ids=["reset", "skip", "force"])
-def test_only_a_person_may(stuck: Desk, words: tuple[str, ...]) -> None:
+def test_only_a_person_may(stuck: CommandProject, words: tuple[str, ...]) -> None:
     code, slug, problem = stuck.error(*words)
     assert (code, slug) == (13, "not-allowed")
     assert "is for a person at a terminal" in problem
 
 
 @pytest.mark.parametrize("excuse", ["it works", "trust me", "small change", "LGTM!", "x", "should work", "no time"])
-def test_an_excuse_is_refused_and_spends_nothing(stuck: Desk, excuse: str) -> None:
+def test_an_excuse_is_refused_and_spends_nothing(stuck: CommandProject, excuse: str) -> None:
     before = stuck.files()
     ran = at_terminal(stuck, "breaker", "skip", "--reason", excuse, "--by", "ann")
     assert (ran.code, stuck.files()) == (13, before)
@@ -142,7 +142,7 @@ def test_an_excuse_is_refused_and_spends_nothing(stuck: Desk, excuse: str) -> No
 # --- a person ends it against everything
 
 
-def test_force_wants_the_word(red: Desk) -> None:
+def test_force_wants_the_word(red: CommandProject) -> None:
     attempt(red, 1)
     before = red.files()
     ran = at_terminal(red, *FORCE, typed="override\n")
@@ -150,7 +150,7 @@ def test_force_wants_the_word(red: Desk) -> None:
     assert "needs the word OVERRIDE, and nothing was changed" in ran.err
 
 
-def test_force_ends_the_phase(red: Desk) -> None:
+def test_force_ends_the_phase(red: CommandProject) -> None:
     attempt(red, 1)
     ran = at_terminal(red, *FORCE, typed="OVERRIDE\n")
     assert ran.code == 0, ran.err
@@ -161,8 +161,8 @@ def test_force_ends_the_phase(red: Desk) -> None:
 
 
 def test_force_before_any_complete_run(begin: Begin) -> None:
-    desk = begin("")
-    desk.project.write(test_calc=FAILING_TESTS)
-    desk.project.run("--phase=red", "-k", "test_add")
-    assert at_terminal(desk, *FORCE, "--word", "OVERRIDE").code == 0
-    assert desk.json("status")["forced_exit"] is True
+    gated = begin("")
+    gated.project.write(test_calc=FAILING_TESTS)
+    gated.project.run("--phase=red", "-k", "test_add")
+    assert at_terminal(gated, *FORCE, "--word", "OVERRIDE").code == 0
+    assert gated.json("status")["forced_exit"] is True

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.cli.conftest import Begin, Desk
+from tests.cli.conftest import Begin, CommandProject
 
 
 @pytest.mark.parametrize(
@@ -24,48 +24,48 @@ from tests.cli.conftest import Begin, Desk
     ],
 )
 def test_whether_the_phase_may_end(begin: Begin, story: str, both: int, gate_1: int) -> None:
-    desk = begin(story)
-    before = desk.files()
-    assert desk.gate("check").code == both
-    assert desk.gate("check", "--gate1").code == gate_1
-    assert desk.files() == before, "it only looks"
+    gated = begin(story)
+    before = gated.files()
+    assert gated.gate("check").code == both
+    assert gated.gate("check", "--gate1").code == gate_1
+    assert gated.files() == before, "it only looks"
 
 
 @pytest.mark.parametrize(
     ("happens", "reason"),
     [
-        pytest.param(Desk.edit_source, "files have changed since the last run", id="code-was-edited"),
-        pytest.param(Desk.lose_run, "run feedface began and never ended", id="a-run-was-lost"),
+        pytest.param(CommandProject.edit_source, "files have changed since the last run", id="code-was-edited"),
+        pytest.param(CommandProject.lose_run, "run feedface began and never ended", id="a-run-was-lost"),
         pytest.param(
-            lambda desk: desk.project.run("--phase=green", "-k", "add"),
+            lambda gated: gated.project.run("--phase=green", "-k", "add"),
             "a run came after the last verdict (partial): only a complete run makes a new one",
             id="a-narrow-run-came-after",
         ),
         pytest.param(
-            lambda desk: desk.gate("rewind", "red", "--reason", "one is missing"),
+            lambda gated: gated.gate("rewind", "red", "--reason", "one is missing"),
             "no complete run in RED yet",
             id="another-phase-was-entered",
         ),
     ],
 )
 def test_a_verdict_does_not_outlive_what_it_speaks_of(
-    begin: Begin, happens: Callable[[Desk], object], reason: str
+    begin: Begin, happens: Callable[[CommandProject], object], reason: str
 ) -> None:
-    desk = begin("green-exited")
-    assert desk.gate("check").code == 0
-    happens(desk)
+    gated = begin("green-exited")
+    assert gated.gate("check").code == 0
+    happens(gated)
     for arguments in (("check",), ("check", "--gate1")):
-        ran = desk.gate(*arguments)
+        ran = gated.gate(*arguments)
         assert ran.code == 10
         assert ran.has(f"closed: {reason}", "\n  next: pytest --phase=auto")
 
 
 def test_what_it_says(begin: Begin) -> None:
-    desk = begin("green")
-    document = desk.json("check")
+    gated = begin("green")
+    document = gated.json("check")
     assert document == {
         "task": "default",
-        "root": str(desk.root),
+        "root": str(gated.root),
         "phase": "GREEN",
         "open": False,
         "reason": "Gate 1 is open; Gate 2 waits for the exit signal",
@@ -75,4 +75,4 @@ def test_what_it_says(begin: Begin) -> None:
         "forced_exit": False,
     }
     following = f"{document['next_command']}  # {document['next_hint']}"
-    assert desk.gate("check").out == f"GREEN: closed: {document['reason']}\n  next: {following}\n"
+    assert gated.gate("check").out == f"GREEN: closed: {document['reason']}\n  next: {following}\n"

@@ -9,37 +9,37 @@ from typing import Any
 import pytest
 
 from tests.claims.test_blocks import EXIT, PRP, RALPH
-from tests.cli.conftest import Begin, Desk
+from tests.cli.conftest import Begin, CommandProject
 from tests.support import CALC
 
 SURE = f"All tasks are completed.\n\n{EXIT}"
 
 
-def claim(desk: Desk, text: str, *arguments: str) -> Any:
+def claim(gated: CommandProject, text: str, *arguments: str) -> Any:
     """Return the exit code and the document of a claim."""
-    desk.project.write({"said.txt": text})
-    ran = desk.gate("claim", "said.txt", *arguments, "--json")
+    gated.project.write({"said.txt": text})
+    ran = gated.gate("claim", "said.txt", *arguments, "--json")
     return ran.code, ran.document
 
 
-def settle(desk: Desk, text: str) -> Desk:
+def settle(gated: CommandProject, text: str) -> CommandProject:
     """Write the project's file."""
-    desk.project.write({"phase-gate.yaml": text})
-    return desk
+    gated.project.write({"phase-gate.yaml": text})
+    return gated
 
 
-def settled(begin: Begin, text: str) -> Desk:
+def settled(begin: Begin, text: str) -> CommandProject:
     """A project that has its file from the start, green twice."""
-    desk = settle(begin(""), text)
-    desk.project.write(test_calc="def test_two():\n    assert 1 + 1 == 2\n")
-    assert desk.project.run("--phase=green").code == 10
-    desk.project.write(calc=CALC)
-    assert [desk.project.run("--phase=green").code for _ in range(2)] == [10, 0]
-    return desk
+    gated = settle(begin(""), text)
+    gated.project.write(test_calc="def test_two():\n    assert 1 + 1 == 2\n")
+    assert gated.project.run("--phase=green").code == 10
+    gated.project.write(calc=CALC)
+    assert [gated.project.run("--phase=green").code for _ in range(2)] == [10, 0]
+    return gated
 
 
 @pytest.fixture
-def green(begin: Begin) -> Desk:
+def green(begin: Begin) -> CommandProject:
     return begin("green")
 
 
@@ -47,7 +47,7 @@ def green(begin: Begin) -> Desk:
 
 
 @pytest.mark.criterion("CG-03")
-def test_a_claim_that_is_true(green: Desk) -> None:
+def test_a_claim_that_is_true(green: CommandProject) -> None:
     green.project.write({"said.txt": SURE})
     ran = green.gate("claim", "said.txt")
     assert ran.code == 0
@@ -70,15 +70,15 @@ def test_a_claim_that_is_true(green: Desk) -> None:
     ]
 
 
-def test_standard_input(green: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input(green: CommandProject, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(SURE.encode())))
     assert green.gate("claim", "-").code == 0
 
 
 @pytest.mark.criterion("CG-12")
 def test_done_with_failing_tests_is_blocked(begin: Begin) -> None:
-    desk = begin("stuck-1")
-    code, found = claim(desk, f"All tasks are completed. Ready for review. No remaining work.\n\n{RALPH}")
+    gated = begin("stuck-1")
+    code, found = claim(gated, f"All tasks are completed. Ready for review. No remaining work.\n\n{RALPH}")
     assert (code, found["decision"], found["gate"]) == (10, "continue", "blocked")
     assert found["reason"] == "1 test failed in the last complete run"
     assert found["contradictions"][0].startswith(
@@ -91,7 +91,7 @@ def test_after_the_exit_it_leads_to_the_next_phase(begin: Begin) -> None:
     assert (code, found["next_command"]) == (0, "pytest --phase=refactor")
 
 
-def test_files_that_nobody_has_tested(green: Desk) -> None:
+def test_files_that_nobody_has_tested(green: CommandProject) -> None:
     green.edit_source()
     code, found = claim(green, SURE)
     row = next(each for each in found["indicator_rows"] if each["name"] == "tests pass")
@@ -126,20 +126,20 @@ def test_files_that_nobody_has_tested(green: Desk) -> None:
         pytest.param(f"Ready for review.\n{PRP.replace('GREEN', 'RED')}", True, "is for phase RED", id="old-block"),
     ],
 )
-def test_go_on(green: Desk, text: str, explicit: bool | None, reason: str) -> None:
+def test_go_on(green: CommandProject, text: str, explicit: bool | None, reason: str) -> None:
     code, found = claim(green, text)
     assert (code, found["decision"], found["explicit"]) == (10, "continue", explicit)
     assert reason in found["reason"]
 
 
-def test_what_we_print_ourselves_is_read(green: Desk) -> None:
+def test_what_we_print_ourselves_is_read(green: CommandProject) -> None:
     block = green.gate("status", "--block").out
     found = claim(green, f"{block}\nReady for review.\n")[1]
     assert (found["explicit"], found["problems"]) == (False, [])
     assert claim(green, block.replace("false", "true"))[1]["explicit"] is True
 
 
-def test_claimed_numbers_are_compared(green: Desk) -> None:
+def test_claimed_numbers_are_compared(green: CommandProject) -> None:
     text = f"Ready for review.\n\n{PRP.replace('TESTS_TOTAL: 2', 'TESTS_TOTAL: 12')}\n{RALPH}"
     assert claim(green, text)[1]["contradictions"] == [
         "TESTS_TOTAL: 12 was claimed, 2 was measured",
@@ -158,7 +158,7 @@ def test_claimed_numbers_are_compared(green: Desk) -> None:
         pytest.param(None, ("--kind", "docs"), id="an-unknown-kind"),
     ],
 )
-def test_a_bad_threshold(green: Desk, variable: str | None, arguments: tuple[str, ...]) -> None:
+def test_a_bad_threshold(green: CommandProject, variable: str | None, arguments: tuple[str, ...]) -> None:
     if variable is not None:
         green.project.environment.setenv("PHASE_GATE_EXIT_THRESHOLD", variable)
     green.project.write({"said.txt": SURE})
@@ -191,7 +191,7 @@ def test_without_an_explicit_signal_where_that_is_set(begin: Begin) -> None:
 # --- as a signal
 
 
-def test_as_a_signal_is_off(green: Desk) -> None:
+def test_as_a_signal_is_off(green: CommandProject) -> None:
     green.project.write({"said.txt": SURE})
     assert green.error("claim", "said.txt", "--as-signal")[:2] == (13, "not-allowed")
 
@@ -224,5 +224,5 @@ SAYS = {"role": "assistant", "content": SURE}
         pytest.param(lines({"isSidechain": True, "message": SAYS}), False, id="an-assistant-of-the-assistant"),
     ],
 )
-def test_a_transcript(green: Desk, text: str, counts: bool) -> None:
+def test_a_transcript(green: CommandProject, text: str, counts: bool) -> None:
     assert bool(claim(green, text, "--transcript")[1]["blocks"]) is counts

@@ -8,8 +8,8 @@ from tests.cli.conftest import Begin
 
 
 def test_a_fact_opens_gate_1(begin: Begin) -> None:
-    desk = begin("refactor")
-    document = desk.json("declare", "refactoring_complete=true", "--reason", "tidy", "--by", "ann")
+    gated = begin("refactor")
+    document = gated.json("declare", "refactoring_complete=true", "--reason", "tidy", "--by", "ann")
     assert document == {
         "phase": "REFACTOR",
         "name": "refactoring_complete",
@@ -18,8 +18,8 @@ def test_a_fact_opens_gate_1(begin: Begin) -> None:
         "by": "ann",
         "next_command": "phase-gate signal",
     }
-    assert {desk.json(name)["next_command"] for name in ("status", "check")} == {"phase-gate signal"}
-    assert desk.gate("signal", "--reason", "done").code == 0
+    assert {gated.json(name)["next_command"] for name in ("status", "check")} == {"phase-gate signal"}
+    assert gated.gate("signal", "--reason", "done").code == 0
 
 
 def test_a_fact_that_opens_nothing_leads_to_a_run(begin: Begin) -> None:
@@ -28,26 +28,26 @@ def test_a_fact_that_opens_nothing_leads_to_a_run(begin: Begin) -> None:
 
 
 def test_the_last_word_counts(begin: Begin) -> None:
-    desk = begin("refactor")
+    gated = begin("refactor")
     for value in ("true", "false"):
-        assert desk.gate("declare", f"refactoring_complete={value}", "--reason", "so").code == 0
-    assert [fact["value"] for fact in desk.json("status")["facts"]] == [False]
-    assert desk.gate("signal", "--reason", "done").code == 10
+        assert gated.gate("declare", f"refactoring_complete={value}", "--reason", "so").code == 0
+    assert [fact["value"] for fact in gated.json("status")["facts"]] == [False]
+    assert gated.gate("signal", "--reason", "done").code == 10
 
 
 def test_a_fact_holds_for_its_phase_only(begin: Begin) -> None:
-    desk = begin("refactor-exited")
-    assert [fact["name"] for fact in desk.json("status")["facts"]] == ["refactoring_complete"]
-    assert desk.gate("advance").code == 0
-    assert desk.json("status")["facts"] == []
+    gated = begin("refactor-exited")
+    assert [fact["name"] for fact in gated.json("status")["facts"]] == ["refactoring_complete"]
+    assert gated.gate("advance").code == 0
+    assert gated.json("status")["facts"] == []
 
 
 @pytest.mark.parametrize("phase", ["green", "refactor"])
 def test_going_back_withdraws_it(begin: Begin, phase: str) -> None:
-    desk = begin("refactor")
-    desk.gate("declare", "refactoring_complete=true", "--reason", "tidy")
-    assert desk.gate("rewind", phase, "--reason", "not yet").code == 0
-    assert desk.json("status")["facts"] == []
+    gated = begin("refactor")
+    gated.gate("declare", "refactoring_complete=true", "--reason", "tidy")
+    assert gated.gate("rewind", phase, "--reason", "not yet").code == 0
+    assert gated.json("status")["facts"] == []
 
 
 #: A workflow that asks for a fact of each type, and has one that nobody asks for.
@@ -80,15 +80,15 @@ phases:
     ],
 )
 def test_facts_have_types_and_phases(begin: Begin, fact: str, value: object) -> None:
-    desk = begin("")
-    desk.project.write({"phase-gate.yaml": "workflow: typed.yaml\n", "typed.yaml": TYPES})
-    desk.project.write(test_it="def test_it():\n    pass\n").run("--phase=look")
+    gated = begin("")
+    gated.project.write({"phase-gate.yaml": "workflow: typed.yaml\n", "typed.yaml": TYPES})
+    gated.project.write(test_it="def test_it():\n    pass\n").run("--phase=look")
     if isinstance(value, str):
-        assert desk.error("declare", fact, "--reason", "counted")[2] == value
+        assert gated.error("declare", fact, "--reason", "counted")[2] == value
         return
-    assert desk.json("declare", fact, "--reason", "counted")["value"] == value
-    assert [each["value"] for each in desk.json("status")["facts"]] == [value]
-    assert type(desk.json("status")["facts"][0]["value"]) is type(value)
+    assert gated.json("declare", fact, "--reason", "counted")["value"] == value
+    assert [each["value"] for each in gated.json("status")["facts"]] == [value]
+    assert type(gated.json("status")["facts"][0]["value"]) is type(value)
 
 
 def test_a_fact_of_another_phase_is_refused_with_that_phase(begin: Begin) -> None:

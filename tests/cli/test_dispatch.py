@@ -104,8 +104,8 @@ def test_help_lists_every_command(begin: Begin) -> None:
 
 @pytest.mark.parametrize("options", [(), ("--json",), ("--task", "default", "--block")], ids=" ".join)
 def test_without_a_command_it_says_where_the_task_stands(begin: Begin, options: tuple[str, ...]) -> None:
-    desk = begin("green")
-    ran, asked = desk.gate(*options), desk.gate("status", *options)
+    gated = begin("green")
+    ran, asked = gated.gate(*options), gated.gate("status", *options)
     assert (ran.code, ran.out, ran.err) == (asked.code, asked.out, asked.err) == (10, asked.out, "")
 
 
@@ -147,13 +147,13 @@ def test_a_name_that_is_no_command_leads_to_the_one_that_is_like_it(begin: Begin
     ],
 )
 def test_a_usage_error_is_2_with_a_way_to_help(begin: Begin, arguments: tuple[str, ...]) -> None:
-    desk = begin("")
-    ran = desk.gate(*arguments)
+    gated = begin("")
+    ran = gated.gate(*arguments)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("phase-gate: ")
     assert ran.err.endswith(" --help\n")
     assert "[bad-usage]\n  try: phase-gate " in ran.err
-    assert desk.error(*arguments)[:2] == (2, "bad-usage")
+    assert gated.error(*arguments)[:2] == (2, "bad-usage")
 
 
 @pytest.mark.parametrize(
@@ -193,9 +193,9 @@ def test_what_follows_two_dashes_may_be_anything(tmp_path: Path) -> None:
     ids=" ".join,
 )
 def test_nothing_changes_while_a_run_is_going_on(begin: Begin, words: tuple[str, ...]) -> None:
-    desk = begin("green")
-    with desk.open_run():
-        code, slug, problem = desk.error(*words)
+    gated = begin("green")
+    with gated.open_run():
+        code, slug, problem = gated.error(*words)
     assert (code, slug) == (13, "not-allowed")
     assert problem.startswith("run feedface is in progress since ")
 
@@ -214,13 +214,13 @@ def test_nothing_changes_while_a_run_is_going_on(begin: Begin, words: tuple[str,
 )
 @pytest.mark.parametrize("way", ["option", "variable"])
 def test_a_task_that_can_not_be_a_folder_is_refused(begin: Begin, task: str, way: str) -> None:
-    desk = begin("green")
+    gated = begin("green")
     if way == "variable":
-        desk.project.environment.setenv("PHASE_GATE_TASK", task)
+        gated.project.environment.setenv("PHASE_GATE_TASK", task)
     option = (f"--task={task}",) if way == "option" else ()
     for name, (_, arguments) in CALLS.items():
         if name not in NEVER_REFUSED:
-            code, slug, problem = desk.error(*arguments, *option)
+            code, slug, problem = gated.error(*arguments, *option)
             assert (name, code, slug) == (name, 2, "bad-task-name")
             assert len(problem) < 80
 
@@ -232,13 +232,13 @@ def test_a_task_that_can_not_be_a_folder_is_refused(begin: Begin, task: str, way
 @pytest.mark.parametrize("story", ["green", ""], ids=["a-task", "no-task"])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_answers_in_json(begin: Begin, name: str, story: str) -> None:
-    desk = begin(STORIES.get(name, story) if story else "")
+    gated = begin(STORIES.get(name, story) if story else "")
     code, arguments = CALLS[name]
     if story and name == "withdraw":
-        desk.gate("declare", "refactoring_complete=true", "--reason", "so")
+        gated.gate("declare", "refactoring_complete=true", "--reason", "so")
     if not story and name == "baseline":
         arguments = ("baseline", "--rev", "HEAD")  # there is no repository: refused before pytest is started
-    ran = desk.gate(*arguments, "--json")
+    ran = gated.gate(*arguments, "--json")
     assert isinstance(ran.document, dict)
     assert ran.document
     assert ran.code == (code if story else WITHOUT_STATE.get(name, (13 if name == "baseline" else 0, ""))[0])
@@ -247,9 +247,9 @@ def test_every_command_answers_in_json(begin: Begin, name: str, story: str) -> N
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in NEVER_REFUSED])
 def test_every_command_says_errors_in_json(begin: Begin, name: str) -> None:
-    desk = begin("green")
-    desk.project.write({"phase-gate.yaml": "workflow: [\n"})
-    ran = desk.gate(*CALLS[name][1], "--json")
+    gated = begin("green")
+    gated.project.write({"phase-gate.yaml": "workflow: [\n"})
+    ran = gated.gate(*CALLS[name][1], "--json")
     assert (ran.code, ran.err) == (2, "")
     assert set(ran.document["error"]) == {"slug", "problem", "remedy"}
     assert ran.document["error"]["problem"].startswith("phase-gate.yaml:1:")
@@ -266,27 +266,27 @@ def test_what_follows_two_dashes_is_not_ours(begin: Begin) -> None:
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_works_in_a_subfolder(begin: Begin, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    desk = begin(STORIES.get(name, "green"))
+    gated = begin(STORIES.get(name, "green"))
     if name == "withdraw":
-        desk.gate("declare", "refactoring_complete=true", "--reason", "so")
-    (desk.root / "src" / "deep").mkdir(parents=True)
-    monkeypatch.chdir(desk.root / "src" / "deep")
+        gated.gate("declare", "refactoring_complete=true", "--reason", "so")
+    (gated.root / "src" / "deep").mkdir(parents=True)
+    monkeypatch.chdir(gated.root / "src" / "deep")
     code, arguments = CALLS[name]
-    ran = desk.gate(*arguments, "--json")
+    ran = gated.gate(*arguments, "--json")
     assert ran.code == code
-    assert ran.document.get("root", str(desk.root)) == str(desk.root)
-    assert os.listdir(desk.root / "src" / "deep") == []
+    assert ran.document.get("root", str(gated.root)) == str(gated.root)
+    assert os.listdir(gated.root / "src" / "deep") == []
 
 
 @pytest.mark.parametrize("name", WITHOUT_STATE)
 def test_a_folder_without_state(begin: Begin, name: str) -> None:
-    desk = begin("")
+    gated = begin("")
     code, said = WITHOUT_STATE[name]
-    ran = desk.gate(*CALLS[name][1])
+    ran = gated.gate(*CALLS[name][1])
     assert ran.code == code
     assert ran.has(said)
-    assert desk.files() == {}, "nothing is written"
-    assert not desk.folder.exists()
+    assert gated.files() == {}, "nothing is written"
+    assert not gated.folder.exists()
 
 
 # --- as a process
@@ -302,13 +302,13 @@ def test_the_installed_command_is_this_one(project: Project) -> None:
     "arguments", [("--help",), ("history", "--events"), ("check",)], ids=["help", "a-long-answer", "a-short-answer"]
 )
 def test_a_reader_that_goes_away_is_no_fault(begin: Begin, arguments: tuple[str, ...]) -> None:
-    desk = begin("green")
-    expected = desk.gate(*arguments).code
+    gated = begin("green")
+    expected = gated.gate(*arguments).code
     reading, writing = os.pipe()
     os.close(reading)
     process = subprocess.run(
         [sys.executable, "-m", "phase_gate.cli", *arguments],
-        cwd=desk.root,
+        cwd=gated.root,
         stdout=writing,
         stderr=subprocess.PIPE,
         check=False,
@@ -318,7 +318,7 @@ def test_a_reader_that_goes_away_is_no_fault(begin: Begin, arguments: tuple[str,
 
 
 def test_a_terminal_that_can_not_show_it_costs_no_answer(begin: Begin) -> None:
-    desk = begin("green")
-    ran = desk.project.gate("signal", "--reason", "done \U0001f389", "-v", PYTHONIOENCODING="ascii")
+    gated = begin("green")
+    ran = gated.project.gate("signal", "--reason", "done \U0001f389", "-v", PYTHONIOENCODING="ascii")
     assert (ran.code, ran.err) == (0, "")
     assert "\\U0001f389" in ran.out

@@ -14,7 +14,7 @@ import pytest
 
 from phase_gate.cli.doctor import check_package
 from tests.cli.calls import CALLS, STATELESS, typed
-from tests.cli.conftest import Begin, Desk
+from tests.cli.conftest import Begin, CommandProject
 from tests.cli.terminals import at_terminal
 from tests.storage.stores import begin as begin_task
 from tests.storage.stores import declare, open_store, sign
@@ -27,19 +27,19 @@ ROWS = (*typed(CALLS, but=ELSEWHERE), ("audit", "--repair"))
 
 
 @pytest.fixture
-def desk(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    desk = begin("green")
+def gated(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> CommandProject:
+    gated = begin("green")
     # Which plugin pytest loads is asked of a process, and says nothing about the state.
     monkeypatch.setattr("phase_gate.cli.doctor.check_plugin", lambda start: check_package())
-    return desk
+    return gated
 
 
-def ask(desk: Desk, words: tuple[str, ...]) -> tuple[int, Any]:
+def ask(gated: CommandProject, words: tuple[str, ...]) -> tuple[int, Any]:
     """Return what a command ends with, and its document."""
     event = '{"tool_name": "Write", "tool_input": {"file_path": "test_calc.py", "content": ""}}'
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", io.StringIO(event))
-        ran = desk.gate(*words, "--json")
+        ran = gated.gate(*words, "--json")
     return ran.code, ran.document
 
 
@@ -62,48 +62,48 @@ def refusal(words: tuple[str, ...], document: Any) -> str:
 CODES = {"doctor": 1, "hook": 0}
 
 
-def assert_refused_everywhere(desk: Desk, slug: str, problem: str) -> None:
-    before = desk.files()
+def assert_refused_everywhere(gated: CommandProject, slug: str, problem: str) -> None:
+    before = gated.files()
     for words in ROWS:
-        code, document = ask(desk, words)
+        code, document = ask(gated, words)
         said = refusal(words, document)
         assert code == CODES.get(words[0], 11), (words, document)
         assert said == slug or problem in said, (words, said)
         assert words[0] != "hook" or not said.startswith("allow"), said
-        assert desk.files() == before, words
+        assert gated.files() == before, words
 
 
-def put_under_key(desk: Desk, key: str) -> None:
-    sign(desk.folder, key.encode())
+def put_under_key(gated: CommandProject, key: str) -> None:
+    sign(gated.folder, key.encode())
 
 
-def leave_key_out(desk: Desk) -> None:
-    put_under_key(desk, "kept elsewhere")
+def leave_key_out(gated: CommandProject) -> None:
+    put_under_key(gated, "kept elsewhere")
 
 
-def set_key(desk: Desk) -> None:
-    desk.project.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
+def set_key(gated: CommandProject) -> None:
+    gated.project.environment.setenv("PHASE_GATE_KEY", "kept elsewhere")
 
 
-def use_another_key(desk: Desk) -> None:
-    put_under_key(desk, "kept elsewhere")
-    desk.project.environment.setenv("PHASE_GATE_KEY", "another")
+def use_another_key(gated: CommandProject) -> None:
+    put_under_key(gated, "kept elsewhere")
+    gated.project.environment.setenv("PHASE_GATE_KEY", "another")
 
 
-def put_in(desk: Desk, task: str) -> None:
+def put_in(gated: CommandProject, task: str) -> None:
     """Put the files of another task, or of another clone, in the place of those that were seen here."""
-    declare(desk.store(), "seen")
-    other = begin_task(open_store(desk.root.with_name(f"{desk.root.name}-clone") / ".phase-gate", task=task))
+    declare(gated.store(), "seen")
+    other = begin_task(open_store(gated.root.with_name(f"{gated.root.name}-clone") / ".phase-gate", task=task))
     for name in ("ledger.jsonl", "state.json"):
-        shutil.copy2(other.folder / name, desk.folder / name)
+        shutil.copy2(other.folder / name, gated.folder / name)
 
 
-def put_in_task(desk: Desk) -> None:
-    put_in(desk, "t2")
+def put_in_task(gated: CommandProject) -> None:
+    put_in(gated, "t2")
 
 
-def put_in_clone(desk: Desk) -> None:
-    put_in(desk, "default")
+def put_in_clone(gated: CommandProject) -> None:
+    put_in(gated, "default")
 
 
 @pytest.mark.sampled(3)
@@ -117,25 +117,29 @@ def put_in_clone(desk: Desk) -> None:
         pytest.param(use_another_key, "state-key", "is not the key", id="the-ledger-has-another-key"),
     ],
 )
-def test_no_command_takes_it(desk: Desk, happens: Callable[[Desk], None], slug: str, problem: str) -> None:
-    happens(desk)
-    assert_refused_everywhere(desk, slug, problem)
+def test_no_command_takes_it(
+    gated: CommandProject, happens: Callable[[CommandProject], None], slug: str, problem: str
+) -> None:
+    happens(gated)
+    assert_refused_everywhere(gated, slug, problem)
 
 
-def test_twin_with_its_key_every_command_answers_as_without_any(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = desk.root.with_name("plain")
-    shutil.copytree(desk.folder, plain)
+def test_twin_with_its_key_every_command_answers_as_without_any(
+    gated: CommandProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = gated.root.with_name("plain")
+    shutil.copytree(gated.folder, plain)
     answers: list[list[tuple[tuple[str, ...], int]]] = []
     for key in ("", "kept elsewhere"):
         if key:
-            shutil.rmtree(desk.folder)
-            shutil.copytree(plain, desk.folder)
-            put_under_key(desk, key)
+            shutil.rmtree(gated.folder)
+            shutil.copytree(plain, gated.folder)
+            put_under_key(gated, key)
             monkeypatch.setenv("PHASE_GATE_KEY", key)
             monkeypatch.setenv("XDG_STATE_HOME", str(plain))
-        desk.project.run("--phase=green")
-        desk.project.run("--phase=green")
-        answers.append([(words, ask(desk, words)[0]) for words in ROWS])
+        gated.project.run("--phase=green")
+        gated.project.run("--phase=green")
+        answers.append([(words, ask(gated, words)[0]) for words in ROWS])
     assert answers[0] == answers[1]
     assert 11 not in [code for _, code in answers[0]]
 
@@ -143,10 +147,10 @@ def test_twin_with_its_key_every_command_answers_as_without_any(desk: Desk, monk
 # --- the way over
 
 
-def test_a_person_accepts_another_ledger(desk: Desk) -> None:
-    put_in_clone(desk)
-    assert desk.error("audit", "--accept-rollback", *WHY)[:2] == (13, "not-allowed"), "no script"
-    ran = at_terminal(desk, "audit", "--accept-rollback", *WHY)
+def test_a_person_accepts_another_ledger(gated: CommandProject) -> None:
+    put_in_clone(gated)
+    assert gated.error("audit", "--accept-rollback", *WHY)[:2] == (13, "not-allowed"), "no script"
+    ran = at_terminal(gated, "audit", "--accept-rollback", *WHY)
     assert ran.code == 0, ran
-    assert desk.gate("audit").code == 0
-    assert desk.json("status")["phase"] == "RED"
+    assert gated.gate("audit").code == 0
+    assert gated.json("status")["phase"] == "RED"

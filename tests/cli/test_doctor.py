@@ -8,7 +8,7 @@ import pytest
 
 import phase_gate
 from phase_gate.cli.doctor import Diagnosis
-from tests.cli.conftest import Begin, Desk
+from tests.cli.conftest import Begin, CommandProject
 
 
 @pytest.fixture(autouse=True)
@@ -24,9 +24,9 @@ def unasked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("phase_gate.cli.doctor.check_plugin", lambda start: answer)
 
 
-def look(desk: Desk, *arguments: str) -> dict[str, tuple[str, str]]:
+def look(gated: CommandProject, *arguments: str) -> dict[str, tuple[str, str]]:
     """Return what doctor says of each thing, with its mark."""
-    ran = desk.gate("doctor", "--json", *arguments)
+    ran = gated.gate("doctor", "--json", *arguments)
     looks = {row["what"]: (row["mark"], row["says"]) for row in ran.document["looks"]}
     assert ran.code == int(any(mark == "bad" for mark, _ in looks.values()))
     return looks
@@ -36,9 +36,9 @@ def look(desk: Desk, *arguments: str) -> dict[str, tuple[str, str]]:
 
 
 def test_all_is_well(begin: Begin) -> None:
-    desk = begin("green")
-    desk.project.commit_all()
-    looks = look(desk)
+    gated = begin("green")
+    gated.project.commit_all()
+    looks = look(gated)
     home = Path(phase_gate.__file__).parent
     assert {what: mark for what, (mark, _) in looks.items()} == {
         "package": "good",
@@ -52,15 +52,15 @@ def test_all_is_well(begin: Begin) -> None:
     }
     assert looks["package"][1].endswith(f" in {home}")
     assert looks["plugin"][1] == "loaded by pytest"
-    assert looks["root"][1] == str(desk.root)
+    assert looks["root"][1] == str(gated.root)
     assert looks["ledger"][1].endswith("events, intact")
 
 
 def test_it_only_looks(begin: Begin) -> None:
-    desk = begin("green")
-    before = desk.files()
-    look(desk)
-    assert desk.files() == before
+    gated = begin("green")
+    before = gated.files()
+    look(gated)
+    assert gated.files() == before
 
 
 # --- the plugin
@@ -77,9 +77,9 @@ def test_autoload_is_off(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     [("-p no:phase_gate.plugin", "not loaded: "), ("--no-such-option", "pytest does not start here: ")],
 )
 def test_the_settings_keep_it_out(begin: Begin, addopts: str, says: str) -> None:
-    desk = begin("")
-    desk.project.write({"pytest.ini": f"[pytest]\naddopts = {addopts}\n"})
-    mark, said = look(desk)["plugin"]
+    gated = begin("")
+    gated.project.write({"pytest.ini": f"[pytest]\naddopts = {addopts}\n"})
+    mark, said = look(gated)["plugin"]
     assert (mark, said.startswith(says)) == ("bad", True)
 
 
@@ -88,9 +88,9 @@ def test_the_settings_keep_it_out(begin: Begin, addopts: str, says: str) -> None
 
 @pytest.mark.usefixtures("unasked")
 def test_a_configuration_that_can_not_be_read(begin: Begin) -> None:
-    desk = begin("")
-    desk.project.write({"phase-gate.yaml": "nonsense: 1\n"})
-    looks = look(desk)
+    gated = begin("")
+    gated.project.write({"phase-gate.yaml": "nonsense: 1\n"})
+    looks = look(gated)
     assert looks["configuration"][0] == "bad"
     assert "nonsense" in looks["configuration"][1]
     assert "ledger" not in looks, "without it nobody knows where to look"
@@ -98,16 +98,16 @@ def test_a_configuration_that_can_not_be_read(begin: Begin) -> None:
 
 @pytest.mark.usefixtures("unasked")
 def test_a_file_in_the_folders_place(begin: Begin) -> None:
-    desk = begin("")
-    desk.project.write({".phase-gate": ""})
-    assert look(desk)["state folder"] == ("bad", f"{desk.folder} is a file, not a folder")
+    gated = begin("")
+    gated.project.write({".phase-gate": ""})
+    assert look(gated)["state folder"] == ("bad", f"{gated.folder} is a file, not a folder")
 
 
 @pytest.mark.usefixtures("unasked")
 def test_a_lock_that_is_held(begin: Begin) -> None:
-    desk = begin("green")
-    with desk.store().transaction():
-        looks = look(desk)
+    gated = begin("green")
+    with gated.store().transaction():
+        looks = look(gated)
     assert looks["lock"] == ("note", "held by a run or command at the moment: try again later")
     assert "ledger" not in looks, "somebody may be writing it"
 
@@ -117,9 +117,9 @@ def test_a_lock_that_is_held(begin: Begin) -> None:
 
 @pytest.mark.usefixtures("unasked")
 def test_no_git_in_sight(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = begin("green")
-    assert look(desk)["git"] == ("note", "not used: files are compared by walking the folder")
-    desk.project.commit_all()
+    gated = begin("green")
+    assert look(gated)["git"] == ("note", "not used: files are compared by walking the folder")
+    gated.project.commit_all()
     monkeypatch.setenv("PATH", "")
-    looks = look(desk)
+    looks = look(gated)
     assert looks["git"][0] == "note"

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.cli.conftest import Begin, Desk
+from tests.cli.conftest import Begin, CommandProject
 from tests.scenarios import load_projects
 
 GOOD: dict[str, str] = load_projects()["documents"]["good"]
@@ -14,92 +14,92 @@ USAGE, CONTEXT, DECISION = GOOD.values()
 WAITS = "Gate 1 is open; Gate 2 waits for the exit signal"
 
 
-def take_away(desk: Desk, *names: str) -> None:
-    desk.project.remove(*names)
+def take_away(gated: CommandProject, *names: str) -> None:
+    gated.project.remove(*names)
 
 
 def test_it_says_what_is_missing_one_by_one(begin: Begin) -> None:
-    desk = begin("document")
-    first = desk.gate("advance", "-v")
+    gated = begin("document")
+    first = gated.gate("advance", "-v")
     assert first.code == 10
     assert first.has("0 of 3 documents written or changed in this cycle", "then run: phase-gate advance")
-    desk.project.write(
+    gated.project.write(
         {"docs/usage.md": USAGE, "docs/more.md": f"{USAGE}\nMore.\n", "docs/todo.md": "# To do\n\nTBD\n"}
     )
-    assert desk.gate("advance", "-v").has(
+    assert gated.gate("advance", "-v").has(
         "2 of 3 documents written or changed in this cycle; not", "counted: docs/todo.md"
     )
-    desk.project.write({"docs/todo.md": f"{USAGE}\nAll is done.\n"})
-    assert desk.json("advance")["reason"] == "there is no diagram in the documents"
-    desk.project.write({"docs/architecture.md": CONTEXT.replace("Person(", "Human(")})
-    broken = desk.gate("advance", "-v")
+    gated.project.write({"docs/todo.md": f"{USAGE}\nAll is done.\n"})
+    assert gated.json("advance")["reason"] == "there is no diagram in the documents"
+    gated.project.write({"docs/architecture.md": CONTEXT.replace("Person(", "Human(")})
+    broken = gated.gate("advance", "-v")
     assert broken.has("0 of 1 diagrams can be read: docs/architecture.md:7", "macro: Human [diagram-broken]")
-    desk.project.write({"docs/architecture.md": CONTEXT.replace("C4Context", "flowchart TD\n A-->B\n```\n\n```text")})
+    gated.project.write({"docs/architecture.md": CONTEXT.replace("C4Context", "flowchart TD\n A-->B\n```\n\n```text")})
     no_record = "there is no architecture decision record, like docs/adr/0001-title.md"
-    assert desk.json("advance")["reason"] == f"{no_record}"
-    desk.project.write({"docs/adr/0001-cents.md": DECISION.replace("Accepted", "TBD")})
-    assert desk.json("advance")["reason"] == f"{no_record}; incomplete: docs/adr/0001-cents.md"
-    desk.project.write({"docs/adr/0001-cents.md": DECISION})
-    assert desk.json("advance")["reason"] == "there is no C4 diagram, like one that begins with C4Context"
-    desk.project.write({"docs/architecture.md": CONTEXT})
-    held = desk.gate("advance", "-v")
+    assert gated.json("advance")["reason"] == f"{no_record}"
+    gated.project.write({"docs/adr/0001-cents.md": DECISION.replace("Accepted", "TBD")})
+    assert gated.json("advance")["reason"] == f"{no_record}; incomplete: docs/adr/0001-cents.md"
+    gated.project.write({"docs/adr/0001-cents.md": DECISION})
+    assert gated.json("advance")["reason"] == "there is no C4 diagram, like one that begins with C4Context"
+    gated.project.write({"docs/architecture.md": CONTEXT})
+    held = gated.gate("advance", "-v")
     assert (held.code, held.has(WAITS, "note    documents that count: docs/adr/0001-cents.md,")) == (10, True)
-    done = desk.gate("signal", "--reason", "written and read", "-v")
+    done = gated.gate("signal", "--reason", "written and read", "-v")
     assert done.code == 0
     assert done.has("both gates are open: DOCUMENT has exited, the cycle is done")
-    assert desk.json("status")["phase"] == "DONE"
+    assert gated.json("status")["phase"] == "DONE"
 
 
 def test_a_signal_that_comes_too_early_is_spent(begin: Begin) -> None:
-    desk = begin("document")
-    ran = desk.gate("signal", "--reason", "who reads that")
+    gated = begin("document")
+    ran = gated.gate("signal", "--reason", "who reads that")
     assert ran.code == 10
     assert ran.has("Exit signal set but Gate 1 not satisfied", "0 of 3 documents")
 
 
 def test_after_a_run_a_signal_looks_at_the_documents_again(begin: Begin) -> None:
-    desk = begin("document")
-    desk.project.write(GOOD)
-    assert desk.project.run("--phase=document", "-v").code == 0
-    take_away(desk, "docs/usage.md")
-    early = desk.gate("signal", "--reason", "it was there a minute ago", "-v")
+    gated = begin("document")
+    gated.project.write(GOOD)
+    assert gated.project.run("--phase=document", "-v").code == 0
+    take_away(gated, "docs/usage.md")
+    early = gated.gate("signal", "--reason", "it was there a minute ago", "-v")
     assert early.code == 10
     assert early.has("2 of 3 documents")
-    desk.project.write({"docs/usage.md": USAGE})
-    done = desk.gate("signal", "--reason", "and now it is again", "-v")
+    gated.project.write({"docs/usage.md": USAGE})
+    done = gated.gate("signal", "--reason", "and now it is again", "-v")
     assert (done.code, done.out.count("documents that count")) == (0, 1)
 
 
 def test_a_run_that_was_closed_does_not_keep_a_signal_from_what_was_written_since(begin: Begin) -> None:
-    desk = begin("document")
-    desk.project.write({**GOOD, "docs/architecture.md": CONTEXT.replace("Person(", "Human(")})
-    assert desk.project.run("--phase=document", "-v").has("[diagram-broken]")
-    desk.project.write(GOOD)
-    done = desk.gate("signal", "--reason", "mended", "-v")
+    gated = begin("document")
+    gated.project.write({**GOOD, "docs/architecture.md": CONTEXT.replace("Person(", "Human(")})
+    assert gated.project.run("--phase=document", "-v").has("[diagram-broken]")
+    gated.project.write(GOOD)
+    done = gated.gate("signal", "--reason", "mended", "-v")
     assert done.code == 0
     assert "[diagram-broken]" not in done.out
 
 
 def test_code_that_nobody_has_tested_keeps_it_closed(begin: Begin) -> None:
-    desk = begin("document")
-    desk.project.write(GOOD)
-    desk.edit_source()
-    ran = desk.gate("advance", "-v")
+    gated = begin("document")
+    gated.project.write(GOOD)
+    gated.edit_source()
+    ran = gated.gate("advance", "-v")
     assert (ran.code, ran.has("- guard   code-as-tested")) == (10, True)
 
 
 def test_what_can_not_be_measured_is_said_with_what_to_install(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = begin("document")
-    desk.project.write(GOOD)
+    gated = begin("document")
+    gated.project.write(GOOD)
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "markdown_it", None)
-        ran = desk.gate("advance", "-v")
+        ran = gated.gate("advance", "-v")
     assert ran.code == 10
     assert ran.has("? has_adr == true", "not measured", "pytest-phase-gate[documents]")
     assert ran.has("next    pip install 'pytest-phase-gate[documents]', then run: phase-gate advance")
     assert "declare has_adr" not in ran.out
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "merman", None)
-        ran = desk.gate("advance", "-v")
+        ran = gated.gate("advance", "-v")
     assert ran.code == 10
     assert ran.has("? diagrams_valid == diagrams_total", "pytest-phase-gate[mermaid]")

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.cli.conftest import Begin, Desk
+from tests.cli.conftest import Begin, CommandProject
 from tests.conftest import ROOT
 from tests.support import CALC, FAILING_TESTS, Result
 
@@ -22,11 +22,11 @@ VOTE = "vote: {}\nconfidence: {}\nby: ann\nreason: read line by line\n"
 class Flow:
     """A project that goes through a workflow."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.project, self.desk = desk.project, desk
+    def __init__(self, gated: CommandProject) -> None:
+        self.project, self.gated = gated.project, gated
 
     def gate(self, *words: str, ends_with: int = 0) -> Result:
-        ran = self.desk.gate(*words)
+        ran = self.gated.gate(*words)
         assert ran.code == ends_with, ran.out + ran.err
         return ran
 
@@ -49,11 +49,11 @@ class Flow:
 
 @pytest.fixture
 def flow(begin: Begin) -> Flow:
-    desk = begin("")
+    gated = begin("")
     workflows = {path.name: path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*.yaml")}
-    desk.project.write({"pytest.ini": "[pytest]\n", **workflows})
-    desk.project.commit_all()
-    return Flow(desk)
+    gated.project.write({"pytest.ini": "[pytest]\n", **workflows})
+    gated.project.commit_all()
+    return Flow(gated)
 
 
 def test_a_feature_from_its_specification_to_delivery(flow: Flow) -> None:
@@ -89,7 +89,7 @@ def test_a_feature_from_its_specification_to_delivery(flow: Flow) -> None:
     assert flow.signal(10).has("tree_clean == true")
     flow.project.commit_all()
     assert flow.signal().has("DELIVER has exited, the cycle is done")
-    assert flow.desk.json("status")["phase"] == "DONE"
+    assert flow.gated.json("status")["phase"] == "DONE"
 
 
 def test_a_release_in_the_order_of_its_checklist(flow: Flow) -> None:
@@ -115,7 +115,7 @@ def test_a_release_in_the_order_of_its_checklist(flow: Flow) -> None:
     flow.project.commit_all()
     flow.run("--phase=verify", ends_with=10)
     flow.run("--phase=verify", "--exit-signal=twice")
-    assert flow.desk.json("status")["evaluation"]["metrics"]["checks_failed"] == 0
+    assert flow.gated.json("status")["evaluation"]["metrics"]["checks_failed"] == 0
 
     flow.gate("advance")
     assert flow.signal(10).has("release-notes")  # those of the release before

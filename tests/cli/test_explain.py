@@ -32,16 +32,16 @@ ROOT = Path(__file__).parents[2]
     ],
 )
 def test_it_ends_as_the_task_stands(begin: Begin, story: str, code: int) -> None:
-    desk = begin(story)
-    before = desk.files()
-    assert desk.gate("explain").code == desk.gate("explain", "--json").code == code
-    assert desk.gate("explain", "tests_failing").code == 0, "a word that was found is no closed gate"
-    assert desk.files() == before, "it only looks"
+    gated = begin(story)
+    before = gated.files()
+    assert gated.gate("explain").code == gated.gate("explain", "--json").code == code
+    assert gated.gate("explain", "tests_failing").code == 0, "a word that was found is no closed gate"
+    assert gated.files() == before, "it only looks"
 
 
 def test_the_last_verdict_in_full(begin: Begin) -> None:
-    desk = begin("green-once")
-    assert desk.gate("explain").has(
+    gated = begin("green-once")
+    assert gated.gate("explain").has(
         "phase gate: GREEN · run 1",
         "  + tests_failing == 0",
         "  - consecutive_green_runs >= required_green_runs      1 >= 2",
@@ -49,15 +49,15 @@ def test_the_last_verdict_in_full(begin: Begin) -> None:
         "Gate 2  Explicit exit signal",
         "next    pytest --phase=green",
     )
-    document = desk.json("explain")
+    document = gated.json("explain")
     assert (document["open"], document["evaluation"]["iteration"]) == (False, 1)
 
 
 def test_what_came_after_the_verdict_is_said(begin: Begin) -> None:
-    desk = begin("green-exited")
-    assert "\nnow " not in desk.gate("explain").out
-    desk.project.write({"calc.py": "MORE = 1\n"})
-    assert desk.gate("explain").has("\nnow     ", "files have changed since")
+    gated = begin("green-exited")
+    assert "\nnow " not in gated.gate("explain").out
+    gated.project.write({"calc.py": "MORE = 1\n"})
+    assert gated.gate("explain").has("\nnow     ", "files have changed since")
 
 
 @pytest.mark.parametrize(
@@ -84,18 +84,18 @@ def test_what_came_after_the_verdict_is_said(begin: Begin) -> None:
     ],
 )
 def test_one_name_of_ours(begin: Begin, name: str, kind: str, said: tuple[str, ...]) -> None:
-    desk = begin("green")
-    assert desk.json("explain", name)["kind"] == kind
-    assert desk.gate("explain", name).has(*said)
+    gated = begin("green")
+    assert gated.json("explain", name)["kind"] == kind
+    assert gated.gate("explain", name).has(*said)
 
 
 def test_a_guard_names_what_it_found(begin: Begin) -> None:
-    desk = begin("green")
-    desk.project.write(test_calc="def test_add():\n    from calc import add\n\n    assert add(1, 2) == 3\n")
-    desk.project.run("--phase=green")
-    ran = desk.gate("explain", "tests-kept")
+    gated = begin("green")
+    gated.project.write(test_calc="def test_add():\n    from calc import add\n\n    assert add(1, 2) == 3\n")
+    gated.project.run("--phase=green")
+    ran = gated.gate("explain", "tests-kept")
     assert ran.has("last verdict: tests missing from the sources: 1", "test_calc.py::test_sub: ")
-    assert [finding["id"] for finding in desk.json("explain", "tests-kept")["findings"]] == ["test_calc.py::test_sub"]
+    assert [finding["id"] for finding in gated.json("explain", "tests-kept")["findings"]] == ["test_calc.py::test_sub"]
 
 
 def slugs_in_code() -> set[object]:
@@ -118,20 +118,20 @@ def slugs_on_the_page() -> set[str]:
 
 
 def test_every_word_in_brackets_is_known(begin: Begin) -> None:
-    desk = begin("")
+    gated = begin("")
     named = slugs_in_code()
     assert {"flaky", "tests-kept", "could-improve", "vague-done"} <= named
     known = {*MESSAGES, *load_shipped_guards(), *(word for words in WORDS.values() for word in words)}
     assert (named | slugs_on_the_page()) - known == set()
     for slug in sorted({*MESSAGES, *WORDS["finding"]}):
-        assert desk.json("explain", slug)["text"].startswith(f"{slug}: "), slug
+        assert gated.json("explain", slug)["text"].startswith(f"{slug}: "), slug
 
 
 def test_every_guard_has_a_sentence_of_its_own(begin: Begin) -> None:
-    desk = begin("")
+    gated = begin("")
     assert WORDS["guard"].keys() == load_shipped_guards().keys()
     for name, meaning in WORDS["guard"].items():
-        assert desk.json("explain", name)["text"].startswith(f"{name}: {meaning}")
+        assert gated.json("explain", name)["text"].startswith(f"{name}: {meaning}")
 
 
 @pytest.mark.parametrize(
@@ -151,9 +151,9 @@ def test_every_guard_has_a_sentence_of_its_own(begin: Begin) -> None:
     ],
 )
 def test_every_word_of_a_status_is_known(begin: Begin, words: Iterable[str]) -> None:
-    desk = begin("")
+    gated = begin("")
     for word in words:
-        assert desk.gate("explain", word).has(f"{word}: "), word
+        assert gated.gate("explain", word).has(f"{word}: "), word
 
 
 def test_a_word_with_several_meanings_has_them_all(begin: Begin) -> None:

@@ -6,10 +6,10 @@ from tests.cli.conftest import Begin
 
 
 def test_every_run_oldest_first(begin: Begin) -> None:
-    desk = begin("refactor")
-    desk.project.run("--phase=refactor", "-k", "add")
-    document = desk.json("history")
-    assert (document["task"], document["root"]) == ("default", str(desk.root))
+    gated = begin("refactor")
+    gated.project.run("--phase=refactor", "-k", "add")
+    document = gated.json("history")
+    assert (document["task"], document["root"]) == ("default", str(gated.root))
     runs = document["runs"]
     assert [(run["phase"], run["iteration"], run["kind"], run["exit_status"]) for run in runs] == [
         ("RED", 1, "complete", 1),
@@ -26,8 +26,8 @@ def test_every_run_oldest_first(begin: Begin) -> None:
 
 
 def test_the_table(begin: Begin) -> None:
-    desk = begin("green-once")
-    ran = desk.gate("history")
+    gated = begin("green-once")
+    ran = gated.gate("history")
     assert ran.code == 0
     title, red, green = ran.out.splitlines()
     assert title.split() == ["began", "phase", "run", "kind", "tests"]
@@ -36,18 +36,18 @@ def test_the_table(begin: Begin) -> None:
 
 
 def test_open_and_lost_runs_are_there_too(begin: Begin) -> None:
-    desk = begin("green")
-    with desk.open_run():
-        last = desk.json("history")["runs"][-1]
+    gated = begin("green")
+    with gated.open_run():
+        last = gated.json("history")["runs"][-1]
         assert (last["kind"], last["exit_status"], last["ended_at"]) == ("open", None, None)
-    assert desk.json("history")["runs"][-1]["kind"] == "lost"
-    desk.project.run("--phase=green")
-    assert [run["kind"] for run in desk.json("history")["runs"]][-2:] == ["lost", "complete"]
+    assert gated.json("history")["runs"][-1]["kind"] == "lost"
+    gated.project.run("--phase=green")
+    assert [run["kind"] for run in gated.json("history")["runs"]][-2:] == ["lost", "complete"]
 
 
 def test_every_event(begin: Begin) -> None:
-    desk = begin("red-exited")
-    events = desk.json("history", "--events")["events"]
+    gated = begin("red-exited")
+    events = gated.json("history", "--events")["events"]
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     assert [event["kind"] for event in events] == [
         *("created", "cycle-began", "phase-entered", "run-started"),
@@ -55,13 +55,13 @@ def test_every_event(begin: Begin) -> None:
         *("evaluated", "signal-spent", "phase-exited"),
     ]
     assert events[-2]["reason"] == "both fail"
-    assert len(desk.gate("history", "--events").out.splitlines()) == len(events)
+    assert len(gated.gate("history", "--events").out.splitlines()) == len(events)
 
 
 def test_before_anything_was_run(begin: Begin) -> None:
-    desk = begin("")
-    assert desk.json("history")["runs"] == []
-    assert desk.json("history", "--events") == {"events": []}
-    assert desk.gate("history").out == "no run is recorded yet\n  next: pytest --phase=red\n"
-    assert desk.gate("history", "--events").out == "nothing has happened yet\n"
-    assert not desk.folder.exists()
+    gated = begin("")
+    assert gated.json("history")["runs"] == []
+    assert gated.json("history", "--events") == {"events": []}
+    assert gated.gate("history").out == "no run is recorded yet\n  next: pytest --phase=red\n"
+    assert gated.gate("history", "--events").out == "nothing has happened yet\n"
+    assert not gated.folder.exists()

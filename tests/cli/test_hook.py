@@ -15,24 +15,24 @@ from typing import Any
 import pytest
 
 from phase_gate.agents.agent_table import AGENT_NAMES
-from tests.cli.conftest import Begin, Desk
+from tests.cli.conftest import Begin, CommandProject
 from tests.support import CALC, FAILING_TESTS, Result
 
 DATA = Path(__file__).parent.parent / "data" / "agents"
 
 #: Stories of the command's tests, and what happens after them.
-STOPS: Mapping[str, tuple[str, Callable[[Desk], object]]] = {
-    "no-cycle": ("", lambda desk: None),
-    "closed": ("green-once", lambda desk: None),
-    "open": ("green-exited", lambda desk: None),
-    "cycle-done": ("done", lambda desk: None),
-    "blocked": ("green-once", lambda desk: desk.gate("signal", "--blocked", "--reason", "no access to the service")),
-    "circuit-open": ("stuck-5", lambda desk: None),
-    "damaged-state": ("green", lambda desk: desk.tamper()),
+STOPS: Mapping[str, tuple[str, Callable[[CommandProject], object]]] = {
+    "no-cycle": ("", lambda gated: None),
+    "closed": ("green-once", lambda gated: None),
+    "open": ("green-exited", lambda gated: None),
+    "cycle-done": ("done", lambda gated: None),
+    "blocked": ("green-once", lambda gated: gated.gate("signal", "--blocked", "--reason", "no access to the service")),
+    "circuit-open": ("stuck-5", lambda gated: None),
+    "damaged-state": ("green", lambda gated: gated.tamper()),
 }
-TOOLS: Mapping[str, tuple[str, Callable[[Desk], object]]] = {
-    "frozen-test": ("green", lambda desk: None),
-    "own-hooks": ("green", lambda desk: desk.project.write({".claude/settings.json": "{}"})),
+TOOLS: Mapping[str, tuple[str, Callable[[CommandProject], object]]] = {
+    "frozen-test": ("green", lambda gated: None),
+    "own-hooks": ("green", lambda gated: gated.project.write({".claude/settings.json": "{}"})),
 }
 
 #: What differs from run to run.
@@ -45,12 +45,12 @@ def hook(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     for name in ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR"):
         monkeypatch.delenv(name, raising=False)
 
-    def ask(desk: Desk, *arguments: str, event: object = None) -> Result:
+    def ask(gated: CommandProject, *arguments: str, event: object = None) -> Result:
         text = event if isinstance(event, str) else json.dumps(event if event is not None else {})
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        before = desk.files()
-        ran = desk.gate("hook", *arguments)
-        assert desk.files() == before, "it only looks"
+        before = gated.files()
+        ran = gated.gate("hook", *arguments)
+        assert gated.files() == before, "it only looks"
         return ran
 
     return ask
@@ -78,10 +78,10 @@ def read_pair(agent: str, situation: str, root: Path) -> tuple[Any, Any]:
 @pytest.mark.parametrize("situation", [*STOPS, *TOOLS])
 def test_what_an_agent_is_answered(begin: Begin, hook: Hook, agent: str, situation: str) -> None:
     story, happens = {**STOPS, **TOOLS}[situation]
-    desk = begin(story)
-    happens(desk)
-    event, expected = read_pair(agent, situation, desk.root)
-    ran = hook(desk, "stop" if situation in STOPS else "pre-tool", "--agent", agent, event=event)
+    gated = begin(story)
+    happens(gated)
+    event, expected = read_pair(agent, situation, gated.root)
+    ran = hook(gated, "stop" if situation in STOPS else "pre-tool", "--agent", agent, event=event)
     if os.environ.get("WRITE_AGENT_ANSWERS"):  # then look at what has changed, word by word
         (DATA / agent / f"{situation}.out.json").write_text(json.dumps(document_of(ran), indent=2) + "\n")
     assert document_of(ran) == expected
@@ -90,9 +90,9 @@ def test_what_an_agent_is_answered(begin: Begin, hook: Hook, agent: str, situati
 @pytest.mark.parametrize("agent", AGENT_NAMES)
 @pytest.mark.parametrize("situation", ["closed", "frozen-test"])
 def test_whose_event_it_is_can_be_told(begin: Begin, hook: Hook, agent: str, situation: str) -> None:
-    desk = begin(STOPS.get(situation, ("green", None))[0])
-    event, _ = read_pair(agent, situation, desk.root)
-    ran = hook(desk, "stop" if situation == "closed" else "pre-tool", "--json", event=event)
+    gated = begin(STOPS.get(situation, ("green", None))[0])
+    event, _ = read_pair(agent, situation, gated.root)
+    ran = hook(gated, "stop" if situation == "closed" else "pre-tool", "--json", event=event)
     # VS Code's events are Claude Code's: only its settings tell them apart.
     assert ran.document["agent"] == ("claude" if agent == "vscode" else agent)
 
@@ -100,9 +100,9 @@ def test_whose_event_it_is_can_be_told(begin: Begin, hook: Hook, agent: str, sit
 # --- about to stop
 
 
-def stop(desk: Desk, hook: Hook, *arguments: str, **event: object) -> tuple[str, str]:
+def stop(gated: CommandProject, hook: Hook, *arguments: str, **event: object) -> tuple[str, str]:
     """Return the verdict and what is said."""
-    document = hook(desk, "stop", "--json", *arguments, event={"hook_event_name": "Stop", **event}).document
+    document = hook(gated, "stop", "--json", *arguments, event={"hook_event_name": "Stop", **event}).document
     return document["verdict"], document["reason"]
 
 
@@ -122,50 +122,50 @@ def test_until(begin: Begin, hook: Hook, story: str, expected: str) -> None:
 
 
 def test_a_configuration_that_can_not_be_read_closes_the_gate(begin: Begin, hook: Hook) -> None:
-    desk = begin("green-exited")
-    desk.project.write({"phase-gate.yaml": "nonsense: 1\n"})
-    verdict, reason = stop(desk, hook)
+    gated = begin("green-exited")
+    gated.project.write({"phase-gate.yaml": "nonsense: 1\n"})
+    verdict, reason = stop(gated, hook)
     assert verdict == "block"
     assert "nonsense" in reason
 
 
 def test_a_fault_of_ours_closes_the_gate(begin: Begin, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = begin("green-exited")
+    gated = begin("green-exited")
     monkeypatch.setattr("phase_gate.gate.freshness.assess", lambda *given, **named: 1 / 0)
-    verdict, reason = stop(desk, hook)
+    verdict, reason = stop(gated, hook)
     assert verdict == "block"
     assert "ZeroDivisionError" in reason
 
 
 @pytest.mark.parametrize("text", ["", "no json", "[]", "[" * 100_000, '"text"'])
 def test_an_event_that_is_none_is_an_agent_that_stops(begin: Begin, hook: Hook, text: str) -> None:
-    desk = begin("green-once")
-    assert hook(desk, "stop", event=text).document["decision"] == "block"
+    gated = begin("green-once")
+    assert hook(gated, "stop", event=text).document["decision"] == "block"
 
 
 def test_the_folder_that_it_was_started_in_counts(
     begin: Begin, hook: Hook, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    desk = begin("green-once")
+    gated = begin("green-once")
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     monkeypatch.chdir(elsewhere)
-    assert stop(desk, hook, cwd=str(elsewhere))[0] == "allow", "nobody could know"
-    assert stop(desk, hook, cwd=str(desk.root))[0] == "block"
-    assert stop(desk, hook, workspace_roots=[str(desk.root)])[0] == "block"
-    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(desk.root))
-    assert stop(desk, hook, cwd=str(elsewhere))[0] == "block", "an agent that goes elsewhere is not out of it"
+    assert stop(gated, hook, cwd=str(elsewhere))[0] == "allow", "nobody could know"
+    assert stop(gated, hook, cwd=str(gated.root))[0] == "block"
+    assert stop(gated, hook, workspace_roots=[str(gated.root)])[0] == "block"
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(gated.root))
+    assert stop(gated, hook, cwd=str(elsewhere))[0] == "block", "an agent that goes elsewhere is not out of it"
 
 
 # --- it ends: an agent that only ever says that it is done is let go, and a person is told
 
 #: What has to happen before an agent is held up anew.
-MOVES: Mapping[str, tuple[Callable[[Desk], object], bool]] = {
-    "nothing": (lambda desk: None, False),
-    "only-words": (lambda desk: desk.gate("signal", "--not-done", "--reason", "not yet"), False),
-    "files": (Desk.edit_source, True),
-    "a-run": (lambda desk: desk.project.run("--phase=green"), True),
-    "a-narrow-run": (lambda desk: desk.project.run("--phase=green", "-k", "add"), True),
-    "a-run-that-was-lost": (Desk.lose_run, True),
+MOVES: Mapping[str, tuple[Callable[[CommandProject], object], bool]] = {
+    "nothing": (lambda gated: None, False),
+    "only-words": (lambda gated: gated.gate("signal", "--not-done", "--reason", "not yet"), False),
+    "files": (CommandProject.edit_source, True),
+    "a-run": (lambda gated: gated.project.run("--phase=green"), True),
+    "a-narrow-run": (lambda gated: gated.project.run("--phase=green", "-k", "add"), True),
+    "a-run-that-was-lost": (CommandProject.lose_run, True),
 }
 
 
@@ -175,11 +175,13 @@ def is_held(ran: Result) -> bool:
     return ran.code == 2 or "followup_message" in document or document.get("decision") in ("block", "deny")
 
 
-def drive(desk: Desk, hook: Hook, agent: str, event: dict[str, Any], *, most: int = 12) -> tuple[int, Result]:
+def drive(
+    gated: CommandProject, hook: Hook, agent: str, event: dict[str, Any], *, most: int = 12
+) -> tuple[int, Result]:
     """Play an agent that repeats that it is done; return how often it is held up, and the last answer."""
     for held in range(most):
         told = {**event, "loop_count": 0} if "loop_count" in event else {**event, "stop_hook_active": held > 0}
-        ran = hook(desk, "stop", "--agent", agent, event=told)
+        ran = hook(gated, "stop", "--agent", agent, event=told)
         if not is_held(ran):
             return held, ran
     raise AssertionError(f"{agent} goes round for ever")
@@ -189,83 +191,85 @@ def drive(desk: Desk, hook: Hook, agent: str, event: dict[str, Any], *, most: in
 @pytest.mark.parametrize("situation", ["closed", "damaged-state"])
 def test_a_stubborn_agent_comes_to_an_end(begin: Begin, hook: Hook, agent: str, situation: str) -> None:
     story, happens = STOPS[situation]
-    desk = begin(story)
-    happens(desk)
-    event, _ = read_pair(agent, situation, desk.root)
-    before = desk.files()
-    held, ran = drive(desk, hook, agent, event)
+    gated = begin(story)
+    happens(gated)
+    event, _ = read_pair(agent, situation, gated.root)
+    before = gated.files()
+    held, ran = drive(gated, hook, agent, event)
     assert held == 3
     assert "a person is needed" in ran.out + ran.err
     assert ("pytest --phase=green" if situation == "closed" else "phase-gate audit") in ran.out + ran.err
-    assert drive(desk, hook, agent, event)[0] == 0, "it stays so until something moves"
-    assert desk.gate("check").code == (10 if situation == "closed" else 11), "the gate stays closed"
-    assert desk.files() == before, "and nothing is recorded"
+    assert drive(gated, hook, agent, event)[0] == 0, "it stays so until something moves"
+    assert gated.gate("check").code == (10 if situation == "closed" else 11), "the gate stays closed"
+    assert gated.files() == before, "and nothing is recorded"
 
 
 @pytest.mark.parametrize(("happens", "moves"), MOVES.values(), ids=MOVES)
-def test_what_moves_is_held_up_anew(begin: Begin, hook: Hook, happens: Callable[[Desk], object], moves: bool) -> None:
-    desk = begin("green-once")
+def test_what_moves_is_held_up_anew(
+    begin: Begin, hook: Hook, happens: Callable[[CommandProject], object], moves: bool
+) -> None:
+    gated = begin("green-once")
     event = {"hook_event_name": "Stop", "session_id": "s1"}
-    assert drive(desk, hook, "claude", event)[0] == 3
-    happens(desk)
-    assert drive(desk, hook, "claude", event)[0] == (3 if moves else 0)
+    assert drive(gated, hook, "claude", event)[0] == 3
+    happens(gated)
+    assert drive(gated, hook, "claude", event)[0] == (3 if moves else 0)
 
 
 def test_each_session_is_counted_by_itself(begin: Begin, hook: Hook) -> None:
-    desk = begin("green-once")
+    gated = begin("green-once")
     for session in ("s1", "s2", ""):
-        assert drive(desk, hook, "codex", {"hook_event_name": "Stop", "session_id": session})[0] == 3
+        assert drive(gated, hook, "codex", {"hook_event_name": "Stop", "session_id": session})[0] == 3
     # One stop may ask the hooks of two agents: each has its own count.
-    assert drive(desk, hook, "claude", {"hook_event_name": "Stop", "session_id": "s1"})[0] == 3
-    assert drive(desk, hook, "codex", {"hook_event_name": "Stop", "session_id": "s2"})[0] == 0
+    assert drive(gated, hook, "claude", {"hook_event_name": "Stop", "session_id": "s1"})[0] == 3
+    assert drive(gated, hook, "codex", {"hook_event_name": "Stop", "session_id": "s2"})[0] == 0
 
 
 def test_how_often_can_be_set(begin: Begin, hook: Hook) -> None:
-    desk = begin("green-once")
-    desk.project.write({"phase-gate.yaml": "agents: {stop_blocks: 1}\n"})
-    assert drive(desk, hook, "gemini", {"hook_event_name": "AfterAgent", "session_id": "s1"})[0] == 1
+    gated = begin("green-once")
+    gated.project.write({"phase-gate.yaml": "agents: {stop_blocks: 1}\n"})
+    assert drive(gated, hook, "gemini", {"hook_event_name": "AfterAgent", "session_id": "s1"})[0] == 1
 
 
 def test_an_agent_that_only_ever_edits_comes_to_an_end_too(begin: Begin, hook: Hook) -> None:
-    desk = begin("green-once")
+    gated = begin("green-once")
     for number in range(20):
-        desk.project.write(calc=f"{CALC}\n\nTRY = {number}\n")
-        verdict, _ = stop(desk, hook, session_id="s1")
+        gated.project.write(calc=f"{CALC}\n\nTRY = {number}\n")
+        verdict, _ = stop(gated, hook, session_id="s1")
         assert verdict == ("block" if number < 15 else "allow")
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"in_row": "9"}', "[" * 5000])
 def test_a_count_that_can_not_be_read_begins_anew(begin: Begin, hook: Hook, content: str) -> None:
-    desk = begin("green-once")
-    stop(desk, hook, session_id="s1")
-    (file,) = (desk.folder / "cache").glob("stops-*")
+    gated = begin("green-once")
+    stop(gated, hook, session_id="s1")
+    (file,) = (gated.folder / "cache").glob("stops-*")
     file.write_text(content)
-    assert drive(desk, hook, "claude", {"hook_event_name": "Stop", "session_id": "s1"})[0] == 3
+    assert drive(gated, hook, "claude", {"hook_event_name": "Stop", "session_id": "s1"})[0] == 3
 
 
 def test_where_nothing_can_be_written_it_lets_go(begin: Begin, hook: Hook) -> None:
-    desk = begin("green-once")
-    shutil.rmtree(desk.folder / "cache")
-    (desk.folder / "cache").write_text("in the way")
-    document = hook(desk, "stop", "--json", event={"session_id": "s1"}).document
+    gated = begin("green-once")
+    shutil.rmtree(gated.folder / "cache")
+    (gated.folder / "cache").write_text("in the way")
+    document = hook(gated, "stop", "--json", event={"session_id": "s1"}).document
     assert (document["verdict"], document["needs_person"]) == ("allow", True)
     assert document["note"].endswith("no run can be recorded; a person is needed")
     assert document["next_command"] == "pytest --phase=green"
 
 
 def test_by_hand_nothing_is_counted(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = begin("green-once")
+    gated = begin("green-once")
     monkeypatch.setattr("phase_gate.cli._call._is_interactive", lambda: True)
     for _ in range(5):
-        assert desk.gate("hook", "stop").document["decision"] == "block"
+        assert gated.gate("hook", "stop").document["decision"] == "block"
 
 
 # --- about to use a tool
 
 
-def use(desk: Desk, hook: Hook, tool: str, /, **given: object) -> tuple[str, str]:
-    event = {"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": given, "cwd": str(desk.root)}
-    document = hook(desk, "pre-tool", "--json", event=event).document
+def use(gated: CommandProject, hook: Hook, tool: str, /, **given: object) -> tuple[str, str]:
+    event = {"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": given, "cwd": str(gated.root)}
+    document = hook(gated, "pre-tool", "--json", event=event).document
     return document["verdict"], document["reason"]
 
 
@@ -321,31 +325,31 @@ GREEN_CALLS = {
 
 @pytest.mark.parametrize(("call", "expected"), GREEN_CALLS.values(), ids=GREEN_CALLS)
 def test_in_green(begin: Begin, hook: Hook, call: tuple[str, dict[str, object]], expected: str) -> None:
-    desk = begin("green")
-    desk.project.write(FILES)
+    gated = begin("green")
+    gated.project.write(FILES)
     tool, given = call
-    verdict, reason = use(desk, hook, tool, **given)
+    verdict, reason = use(gated, hook, tool, **given)
     assert verdict == expected, reason
     assert bool(reason) == (expected != "allow")
 
 
 def test_the_way_back(begin: Begin, hook: Hook) -> None:
-    desk = begin("green")
+    gated = begin("green")
     tool, given = edit("test_calc.py", "== 1", "== 2")
-    event = {"tool_name": tool, "tool_input": given, "cwd": str(desk.root)}
-    document = hook(desk, "pre-tool", "--json", event=event).document
+    event = {"tool_name": tool, "tool_input": given, "cwd": str(gated.root)}
+    document = hook(gated, "pre-tool", "--json", event=event).document
     assert document["reason"] == (
         "test_calc.py is frozen: its tests were red before; put new ones in another file (GREEN)"
     )
     back = 'phase-gate rewind red --reason "..."'
     call = 'phase-gate signal --test-wrong --reason "..."'
     assert document["next_hint"] == f"if it is wrong: {call}, then stop: a person goes back with: {back}"
-    desk.edit_source()
-    assert desk.gate("signal", "--test-wrong", "--reason", "3 - 2 is 1").code == 10, "an agent may do that at any time"
-    assert stop(desk, hook)[0] == "allow"
-    assert use(desk, hook, tool, **given)[0] == "deny", "and no more than that"
-    assert desk.gate("rewind", "red", "--reason", "test_sub is wrong").code == 0
-    assert use(desk, hook, tool, **given) == ("allow", "")
+    gated.edit_source()
+    assert gated.gate("signal", "--test-wrong", "--reason", "3 - 2 is 1").code == 10, "an agent may do that at any time"
+    assert stop(gated, hook)[0] == "allow"
+    assert use(gated, hook, tool, **given)[0] == "deny", "and no more than that"
+    assert gated.gate("rewind", "red", "--reason", "test_sub is wrong").code == 0
+    assert use(gated, hook, tool, **given) == ("allow", "")
 
 
 RED_CALLS = {
@@ -359,10 +363,10 @@ RED_CALLS = {
 
 @pytest.mark.parametrize(("call", "expected"), RED_CALLS.values(), ids=RED_CALLS)
 def test_in_red(begin: Begin, hook: Hook, call: tuple[str, dict[str, object]], expected: str) -> None:
-    desk = begin("red")
-    desk.project.write(calc=CALC)
+    gated = begin("red")
+    gated.project.write(calc=CALC)
     tool, given = call
-    verdict, reason = use(desk, hook, tool, **given)
+    verdict, reason = use(gated, hook, tool, **given)
     assert verdict == expected, reason
 
 
@@ -378,51 +382,51 @@ def test_in_red(begin: Begin, hook: Hook, call: tuple[str, dict[str, object]], e
     ],
 )
 def test_in_other_phases(begin: Begin, hook: Hook, story: str, test: str) -> None:
-    desk = begin(story)
-    assert use(desk, hook, "Write", file_path="calc.py", content="x = 1\n")[0] == "allow"
-    assert use(desk, hook, "Write", file_path="test_calc.py", content="x = 1\n")[0] == test
-    assert use(desk, hook, "Write", file_path=".phase-gate/state.json", content="")[0] == "deny"
+    gated = begin(story)
+    assert use(gated, hook, "Write", file_path="calc.py", content="x = 1\n")[0] == "allow"
+    assert use(gated, hook, "Write", file_path="test_calc.py", content="x = 1\n")[0] == test
+    assert use(gated, hook, "Write", file_path=".phase-gate/state.json", content="")[0] == "deny"
 
 
 def test_with_a_damaged_state_nothing_is_written(begin: Begin, hook: Hook) -> None:
-    desk = begin("green")
-    desk.tamper()
-    event = {"tool_name": "Write", "tool_input": {"file_path": "calc.py", "content": ""}, "cwd": str(desk.root)}
-    document = hook(desk, "pre-tool", "--json", event=event).document
+    gated = begin("green")
+    gated.tamper()
+    event = {"tool_name": "Write", "tool_input": {"file_path": "calc.py", "content": ""}, "cwd": str(gated.root)}
+    document = hook(gated, "pre-tool", "--json", event=event).document
     assert document["verdict"] == "deny"
     assert "audit --repair" in document["next_hint"]
-    assert use(desk, hook, "Bash", command="phase-gate audit")[0] == "allow", "the way to repair stays open"
-    assert use(desk, hook, "Write", file_path=".phase-gate/state.json", content="")[0] == "deny"
+    assert use(gated, hook, "Bash", command="phase-gate audit")[0] == "allow", "the way to repair stays open"
+    assert use(gated, hook, "Write", file_path=".phase-gate/state.json", content="")[0] == "deny"
 
 
 def test_a_tool_call_that_can_not_be_read_is_denied(begin: Begin, hook: Hook) -> None:
-    desk = begin("green")
-    document = hook(desk, "pre-tool", "--agent", "claude", event="{").document
+    gated = begin("green")
+    document = hook(gated, "pre-tool", "--agent", "claude", event="{").document
     assert document["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
 def test_a_fault_of_ours_denies(begin: Begin, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = begin("green")
+    gated = begin("green")
     monkeypatch.setattr("phase_gate.agents.hook_answers.decide_writes", lambda *given: 1 / 0)
-    verdict, reason = use(desk, hook, "Write", file_path="calc.py", content="")
+    verdict, reason = use(gated, hook, "Write", file_path="calc.py", content="")
     assert verdict == "deny"
     assert "ZeroDivisionError" in reason
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there, links are for administrators")
 def test_a_link_does_not_hide_what_it_leads_to(begin: Begin, hook: Hook) -> None:
-    desk = begin("green")
-    (desk.root / "innocent").symlink_to(desk.root / ".phase-gate")
-    (desk.root / "innocent.py").symlink_to(desk.root / "test_calc.py")
-    assert use(desk, hook, "Write", file_path="innocent/state.json", content="")[0] == "deny"
-    assert use(desk, hook, "Write", file_path="innocent.py", content="x = 1\n")[0] == "deny"
+    gated = begin("green")
+    (gated.root / "innocent").symlink_to(gated.root / ".phase-gate")
+    (gated.root / "innocent.py").symlink_to(gated.root / "test_calc.py")
+    assert use(gated, hook, "Write", file_path="innocent/state.json", content="")[0] == "deny"
+    assert use(gated, hook, "Write", file_path="innocent.py", content="x = 1\n")[0] == "deny"
 
 
 def test_another_state_folder_is_protected_too(begin: Begin, hook: Hook) -> None:
-    desk = begin("")
-    desk.project.write({"phase-gate.yaml": "run: {dir: build/gate}\n"})
-    assert use(desk, hook, "Write", file_path="build/gate/state.json", content="")[0] == "deny"
-    assert use(desk, hook, "Write", file_path="build/other.json", content="")[0] == "allow"
+    gated = begin("")
+    gated.project.write({"phase-gate.yaml": "run: {dir: build/gate}\n"})
+    assert use(gated, hook, "Write", file_path="build/gate/state.json", content="")[0] == "deny"
+    assert use(gated, hook, "Write", file_path="build/other.json", content="")[0] == "allow"
 
 
 @pytest.mark.parametrize(
@@ -440,22 +444,22 @@ def test_another_state_folder_is_protected_too(begin: Begin, hook: Hook) -> None
 def test_an_agent_may_answer_where_its_drive_says(
     begin: Begin, hook: Hook, monkeypatch: pytest.MonkeyPatch, named: str, written: str, verdict: str
 ) -> None:
-    desk = begin("green")
-    folder = desk.root / ".phase-gate"
+    gated = begin("green")
+    folder = gated.root / ".phase-gate"
     monkeypatch.setenv("PHASE_GATE_ANSWER", str(folder / named) if named else "")
-    assert use(desk, hook, "Write", file_path=str(folder / written), content="x: 1")[0] == verdict
+    assert use(gated, hook, "Write", file_path=str(folder / written), content="x: 1")[0] == verdict
 
 
 def test_paths_of_a_shell_start_where_the_agent_is(begin: Begin, hook: Hook) -> None:
-    desk = begin("green")
-    (desk.root / "sub").mkdir()
-    event = {"tool_name": "Bash", "tool_input": {"command": "rm test_calc.py"}, "cwd": str(desk.root / "sub")}
-    assert hook(desk, "pre-tool", "--json", event=event).document["verdict"] == "allow"
+    gated = begin("green")
+    (gated.root / "sub").mkdir()
+    event = {"tool_name": "Bash", "tool_input": {"command": "rm test_calc.py"}, "cwd": str(gated.root / "sub")}
+    assert hook(gated, "pre-tool", "--json", event=event).document["verdict"] == "allow"
     event["tool_input"] = {"command": "rm ../test_calc.py"}
-    assert hook(desk, "pre-tool", "--json", event=event).document["verdict"] == "deny"
+    assert hook(gated, "pre-tool", "--json", event=event).document["verdict"] == "deny"
 
 
 def test_a_workflow_of_the_project_s_own_is_protected(begin: Begin, hook: Hook) -> None:
     # In a workflow whose first phase wants passing tests, nothing is frozen before it ends.
-    desk = begin("notes")
-    assert use(desk, hook, "Write", file_path="short.yaml", content="x")[0] == "deny"
+    gated = begin("notes")
+    assert use(gated, hook, "Write", file_path="short.yaml", content="x")[0] == "deny"

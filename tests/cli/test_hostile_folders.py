@@ -15,7 +15,7 @@ import pytest
 
 from phase_gate.cli.doctor import Diagnosis
 from tests.cli.calls import LOOKS, typed
-from tests.cli.conftest import Begin, Desk
+from tests.cli.conftest import Begin, CommandProject
 from tests.cli.hostile_folders import KINDS, Folder, Maker, filter_clean
 from tests.sweeps import IS_WHOLE
 
@@ -26,32 +26,32 @@ SAMPLE = (("check",), ("status",), ("hook", "stop", "--agent", "claude"), ("doct
 
 
 @pytest.fixture
-def make(begin: Begin, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Kind], tuple[Desk, Folder]]:
+def make(begin: Begin, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Kind], tuple[CommandProject, Folder]]:
     """Return a function that makes a folder of a kind, with a task in it whose last run was there."""
 
-    def make(kind: Kind) -> tuple[Desk, Folder]:
-        desk = begin("green")
-        desk.project.write({".gitignore": "__pycache__\n.phase-gate\n"})
-        desk.project.environment.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-        folder = kind(Maker(desk.project, tmp_path_factory.mktemp("beside")))
+    def make(kind: Kind) -> tuple[CommandProject, Folder]:
+        gated = begin("green")
+        gated.project.write({".gitignore": "__pycache__\n.phase-gate\n"})
+        gated.project.environment.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+        folder = kind(Maker(gated.project, tmp_path_factory.mktemp("beside")))
         assert folder.bite(), "a canary that never sings says nothing"
         os.chdir(folder.place)
-        return desk, folder
+        return gated, folder
 
     return make
 
 
-def run_tests(desk: Desk, folder: Folder) -> None:
+def run_tests(gated: CommandProject, folder: Folder) -> None:
     """Run the suite: its tests are the user's own code, and nothing else is run."""
     folder.touch()
-    desk.project.run("--phase=green", "-q")
+    gated.project.run("--phase=green", "-q")
     assert folder.has_bitten() is ("pytest" in folder.runs_code)
 
 
-def look(desk: Desk, folder: Folder, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def look(gated: CommandProject, folder: Folder, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     folder.touch()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"{}")))
-    ran = desk.gate(*words)
+    ran = gated.gate(*words)
     assert "Traceback" not in ran.err
     assert not folder.has_bitten(), words
 
@@ -67,10 +67,10 @@ def unasked(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("unasked")
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__.replace("_", "-"))
 def test_looking_runs_nobodys_code(
-    make: Callable[[Kind], tuple[Desk, Folder]], kind: Kind, monkeypatch: pytest.MonkeyPatch
+    make: Callable[[Kind], tuple[CommandProject, Folder]], kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk, folder = make(kind)
-    run_tests(desk, folder)
+    gated, folder = make(kind)
+    run_tests(gated, folder)
     is_whole = kind is filter_clean or IS_WHOLE
     for words in typed(LOOKS) if is_whole else SAMPLE:
-        look(desk, folder, words, monkeypatch)
+        look(gated, folder, words, monkeypatch)

@@ -17,7 +17,7 @@ from phase_gate.gate.overrides import override_record
 from phase_gate.gate.state import Event
 from phase_gate.visible import find_unseen, show_text
 from tests.cli.calls import ACTS, CALLS, STATELESS, typed
-from tests.cli.conftest import Begin, Desk
+from tests.cli.conftest import Begin, CommandProject
 from tests.cli.hostile_state import FORGED, HOSTILE, Poison, poison_folder
 from tests.storage.stores import contents
 from tests.support import Project
@@ -82,23 +82,23 @@ def nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- stories
 
 
-def _tdd(begin: Begin) -> Desk:
-    desk = begin("refactor")
-    (desk.root / "claim.txt").write_text("EXIT_STATUS: COMPLETE\nEXIT_REASON: all done\n", encoding="utf-8")
-    assert desk.gate("declare", "refactoring_complete=true", "--reason", "tidy").code == 0
-    assert desk.gate("claim", "claim.txt").code in (10, 13)
-    assert desk.gate("signal", "--not-done", "--reason", "one thing is left").code == 10
-    with desk.store().transaction() as change:
+def _tdd(begin: Begin) -> CommandProject:
+    gated = begin("refactor")
+    (gated.root / "claim.txt").write_text("EXIT_STATUS: COMPLETE\nEXIT_REASON: all done\n", encoding="utf-8")
+    assert gated.gate("declare", "refactoring_complete=true", "--reason", "tidy").code == 0
+    assert gated.gate("claim", "claim.txt").code in (10, 13)
+    assert gated.gate("signal", "--not-done", "--reason", "one thing is left").code == 10
+    with gated.store().transaction() as change:
         forced = override_record("force", change.state, reason="the vendor is down", by="dora", at=change.at)
         waived = {"guard": "tests-unchanged", "findings": ["x"], "reason": "known", "by": "bob", "expires": ""}
         change.record(Event(kind="overridden", data=forced), Event(kind="waived", data=waived))
-    return desk
+    return gated
 
 
-def _stuck(begin: Begin) -> Desk:
-    desk = begin("stuck-5")
-    (desk.root / "claim.txt").write_text("all tasks are completed\n", encoding="utf-8")
-    return desk
+def _stuck(begin: Begin) -> CommandProject:
+    gated = begin("stuck-5")
+    (gated.root / "claim.txt").write_text("all tasks are completed\n", encoding="utf-8")
+    return gated
 
 
 def _folder(root: Path) -> Path:
@@ -143,16 +143,18 @@ POISONS = (words, everything)
 @pytest.mark.parametrize(
     ("story", "poison", "as_json"), list(itertools.product((_tdd, _stuck), POISONS, (False, True)))
 )
-def test_a_task_of_the_cycle(begin: Begin, story: Callable[[Begin], Desk], poison: Poison, as_json: bool) -> None:
-    desk = story(begin)
-    poison_folder(_folder(desk.root), poison)
-    assert desk.gate("audit").out.startswith("intact: "), "it is as sound as any"
+def test_a_task_of_the_cycle(
+    begin: Begin, story: Callable[[Begin], CommandProject], poison: Poison, as_json: bool
+) -> None:
+    gated = story(begin)
+    poison_folder(_folder(gated.root), poison)
+    assert gated.gate("audit").out.startswith("intact: "), "it is as sound as any"
 
     def call(*asked: str) -> tuple[int, str]:
-        ran = desk.gate(*asked)
+        ran = gated.gate(*asked)
         return ran.code, ran.out + ran.err
 
-    assert ask_everything(call, desk.root, (), as_json=as_json) >= 10
+    assert ask_everything(call, gated.root, (), as_json=as_json) >= 10
 
 
 @pytest.mark.sampled(2)
@@ -185,12 +187,12 @@ def test_a_task_of_a_pipeline(project: Project, poison: Poison) -> None:
 
 
 def test_a_run_in_such_a_folder(begin: Begin) -> None:
-    desk = _tdd(begin)
-    poison_folder(_folder(desk.root), words)
-    ran = desk.project.run("--phase=refactor", "--phase-report=verdict.md", "--phase-report=verdict.xml")
+    gated = _tdd(begin)
+    poison_folder(_folder(gated.root), words)
+    ran = gated.project.run("--phase=refactor", "--phase-report=verdict.md", "--phase-report=verdict.xml")
     assert FORGED in ran.out
     assert list(is_clean(ran.out)) == []
     for name in ("verdict.md", "verdict.xml"):
-        text = (desk.root / name).read_text(encoding="utf-8")
+        text = (gated.root / name).read_text(encoding="utf-8")
         assert FORGED in text
         assert list(is_clean(text)) == []

@@ -10,59 +10,59 @@ from tests.cli.conftest import Begin
 
 
 def test_it_writes_a_file_that_changes_nothing(begin: Begin) -> None:
-    desk = begin("")
-    ran = desk.gate("init")
-    path = desk.root / "phase-gate.yaml"
+    gated = begin("")
+    ran = gated.gate("init")
+    path = gated.root / "phase-gate.yaml"
     assert (ran.code, ran.out) == (
         0,
         f"wrote {path}, and phase-gate.schema.json for editors\n  next: pytest --phase=red\n",
     )
-    before = desk.json("explain", "green")
+    before = gated.json("explain", "green")
     path.unlink()
-    assert desk.json("explain", "green") == before
+    assert gated.json("explain", "green") == before
 
 
 def test_what_it_shows_in_comments_can_be_switched_on(begin: Begin) -> None:
-    desk = begin("")
-    content = desk.json("init", "--dry-run")["content"]
+    gated = begin("")
+    content = gated.json("init", "--dry-run")["content"]
     rows = [row.removeprefix("# ") if row.startswith(("# ", "#   ")) else row for row in content.splitlines()[2:]]
-    desk.project.write({"phase-gate.yaml": "\n".join(rows) + "\n"})
-    document = yaml.safe_load((desk.root / "phase-gate.yaml").read_text(encoding="utf-8"))
-    jsonschema.Draft7Validator(desk.json("workflow", "schema", "configuration")).validate(document)
-    assert desk.gate("status").code == 0
-    assert "tests_skipped == 0" in desk.json("explain", "green")["text"]
+    gated.project.write({"phase-gate.yaml": "\n".join(rows) + "\n"})
+    document = yaml.safe_load((gated.root / "phase-gate.yaml").read_text(encoding="utf-8"))
+    jsonschema.Draft7Validator(gated.json("workflow", "schema", "configuration")).validate(document)
+    assert gated.gate("status").code == 0
+    assert "tests_skipped == 0" in gated.json("explain", "green")["text"]
 
 
 def test_a_dry_run_writes_nothing(begin: Begin) -> None:
-    desk = begin("")
-    ran = desk.gate("init", "--dry-run")
+    gated = begin("")
+    ran = gated.gate("init", "--dry-run")
     assert ran.code == 0
     assert ran.out.splitlines()[1].startswith("# Rules of pytest-phase-gate")
-    document = desk.json("init", "--dry-run")
-    assert (document["path"], document["written"]) == (str(desk.root / "phase-gate.yaml"), False)
-    assert desk.files() == {}
+    document = gated.json("init", "--dry-run")
+    assert (document["path"], document["written"]) == (str(gated.root / "phase-gate.yaml"), False)
+    assert gated.files() == {}
 
 
 def test_settings_in_pyproject_get_no_second_file(begin: Begin) -> None:
-    desk = begin("")
-    (desk.root / "pyproject.toml").write_text("[tool.phase-gate]\nlock_timeout = 3\n", encoding="utf-8")
-    assert desk.error("init") == (13, "not-allowed", "the settings are in [tool.phase-gate] of pyproject.toml")
-    assert not (desk.root / "phase-gate.yaml").exists()
+    gated = begin("")
+    (gated.root / "pyproject.toml").write_text("[tool.phase-gate]\nlock_timeout = 3\n", encoding="utf-8")
+    assert gated.error("init") == (13, "not-allowed", "the settings are in [tool.phase-gate] of pyproject.toml")
+    assert not (gated.root / "phase-gate.yaml").exists()
 
 
 @pytest.mark.parametrize("content", ["workflow: tdd\n", ""], ids=["a-file", "an-empty-file"])
 def test_what_is_there_is_never_written_over(begin: Begin, content: str) -> None:
-    desk = begin("")
-    desk.gate("init")
-    (desk.root / "phase-gate.yaml").write_text(content or "# mine\nlock_timeout: 3\n", encoding="utf-8")
-    assert desk.error("init") == (13, "not-allowed", "phase-gate.yaml is there already")
+    gated = begin("")
+    gated.gate("init")
+    (gated.root / "phase-gate.yaml").write_text(content or "# mine\nlock_timeout: 3\n", encoding="utf-8")
+    assert gated.error("init") == (13, "not-allowed", "phase-gate.yaml is there already")
 
 
 def test_an_editor_finds_the_schema_beside_it(begin: Begin) -> None:
-    desk = begin("")
-    document = desk.json("init")
-    first = (desk.root / "phase-gate.yaml").read_text(encoding="utf-8").splitlines()[0]
+    gated = begin("")
+    document = gated.json("init")
+    first = (gated.root / "phase-gate.yaml").read_text(encoding="utf-8").splitlines()[0]
     mark, _, place = first.partition("=")
     assert mark == "# yaml-language-server: $schema"
-    assert document["schema"] == str(desk.root / place)
-    assert (desk.root / place).read_text(encoding="utf-8") == desk.gate("workflow", "schema", "configuration").out
+    assert document["schema"] == str(gated.root / place)
+    assert (gated.root / place).read_text(encoding="utf-8") == gated.gate("workflow", "schema", "configuration").out

@@ -46,12 +46,12 @@ def expected(code: int, streams: dict[str, str]) -> int:
 def test_a_lost_output_costs_no_answer(
     begin: Begin, streamless: WarmServer, monkeypatch: pytest.MonkeyPatch, name: str, way: str
 ) -> None:
-    desk = begin(STORIES.get(name, "green"))
+    gated = begin(STORIES.get(name, "green"))
     if name == "withdraw":
-        assert desk.gate(*CALLS["declare"][1]).code == 0
+        assert gated.gate(*CALLS["declare"][1]).code == 0
     monkeypatch.setenv("PYTEST_PLUGINS", "phase_gate.plugin")
     code, words = CALLS[name]
-    ended, out, err = streamless.run(desk.root, ("phase-gate", *words), dict(os.environ), streams=LOST[way])
+    ended, out, err = streamless.run(gated.root, ("phase-gate", *words), dict(os.environ), streams=LOST[way])
     assert ended == expected(code, LOST[way]), out + err
     assert "Traceback" not in out + err
     assert "Exception ignored" not in out + err
@@ -61,30 +61,30 @@ def test_a_lost_output_costs_no_answer(
 
 def test_what_is_done_is_done(begin: Begin, streamless: WarmServer) -> None:
     """The signal is in the ledger, whoever could read what we said about it."""
-    desk = begin("green")
+    gated = begin("green")
     words = ("phase-gate", "signal", "--reason", "done")
-    assert streamless.run(desk.root, words, dict(os.environ), streams={"stdout": "full"})[0] == 11
-    assert desk.gate("check").code == 0
+    assert streamless.run(gated.root, words, dict(os.environ), streams={"stdout": "full"})[0] == 11
+    assert gated.gate("check").code == 0
 
 
 @pytest.mark.parametrize("way", ["closed", "full", "nobody-reads", "hung-up"])
 def test_watching_ends_where_nobody_watches(begin: Begin, streamless: WarmServer, way: str) -> None:
-    desk = begin("green")
+    gated = begin("green")
     words = ("phase-gate", "status", "--watch")
-    code, out, err = streamless.run(desk.root, words, dict(os.environ), streams={"stdout": way})
+    code, out, err = streamless.run(gated.root, words, dict(os.environ), streams={"stdout": way})
     assert (code, out) == (10, "")
     assert "Traceback" not in err
 
 
 @pytest.mark.parametrize("name", [("claim", "-"), ("verify", "executor", "-"), ("pipeline", "vote", "-")], ids=" ".join)
 def test_input_that_is_closed_is_a_usage_error(begin: Begin, streamless: WarmServer, name: tuple[str, ...]) -> None:
-    desk = begin("green")
-    before = contents(desk.root)
-    code, _, err = streamless.run(desk.root, ("phase-gate", *name), dict(os.environ), streams={"stdin": "closed"})
+    gated = begin("green")
+    before = contents(gated.root)
+    code, _, err = streamless.run(gated.root, ("phase-gate", *name), dict(os.environ), streams={"stdin": "closed"})
     if name[0] == "pipeline":
         assert code == 13, "the task asks for none"
     else:
         assert code == 2
         assert "standard input can't be read: it is closed [bad-usage]" in err
     assert "Traceback" not in err
-    assert contents(desk.root) == before
+    assert contents(gated.root) == before

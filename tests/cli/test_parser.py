@@ -109,10 +109,10 @@ def test_every_text_can_be_seen(argument: Argument) -> None:
 
 
 def test_a_signal_hides_nothing(begin: Begin) -> None:
-    desk = begin("green")
+    gated = begin("green")
     refused = "--reason can't be used: it contains the invisible character U+001B"
-    assert desk.error("signal", "--reason", "ok\x1b[1A\x1b[2Kforged") == (2, "bad-usage", refused)
-    given = desk.json("signal", "--reason", "both pass\n  ::error::forged", "--by", "Zo\u00eb")["gate_2"]
+    assert gated.error("signal", "--reason", "ok\x1b[1A\x1b[2Kforged") == (2, "bad-usage", refused)
+    given = gated.json("signal", "--reason", "both pass\n  ::error::forged", "--by", "Zo\u00eb")["gate_2"]
     assert (given["reason"], given["by"]) == ("both pass ::error::forged", "Zo\u00eb")
 
 

@@ -17,14 +17,14 @@ from tests.cli.conftest import Begin
     ],
 )
 def test_back_in_an_earlier_phase(begin: Begin, story: str, wanted: str, expected: str) -> None:
-    desk = begin(story)
-    before = desk.json("status")["phase"]
-    document = desk.json("rewind", wanted, "--reason", "a test is missing", "--by", "ann")
+    gated = begin(story)
+    before = gated.json("status")["phase"]
+    document = gated.json("rewind", wanted, "--reason", "a test is missing", "--by", "ann")
     assert document.pop("next_command").startswith("pytest --phase=")
     assert document == {"from": before, "to": expected, "reason": "a test is missing", "by": "ann"}
-    status = desk.json("status")
+    status = gated.json("status")
     assert (status["phase"], status["iteration"], status["streak"], status["exited"]) == (expected, 0, 0, False)
-    assert [event["kind"] for event in desk.json("history", "--events")["events"]][-2:] == ["rewound", "phase-entered"]
+    assert [event["kind"] for event in gated.json("history", "--events")["events"]][-2:] == ["rewound", "phase-entered"]
 
 
 def test_it_says_what_to_do_there(begin: Begin) -> None:

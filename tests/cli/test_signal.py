@@ -11,12 +11,12 @@ from phase_gate.decisions import signalling
 from phase_gate.decisions.fresh_evidence import measure_now
 from phase_gate.gate.measured import Measured
 from phase_gate.task import Task
-from tests.cli.conftest import Begin, Desk
+from tests.cli.conftest import Begin, CommandProject
 from tests.support import CALC
 
 
-def kinds(desk: Desk) -> list[str]:
-    return [event["kind"] for event in desk.json("history", "--events")["events"]]
+def kinds(gated: CommandProject) -> list[str]:
+    return [event["kind"] for event in gated.json("history", "--events")["events"]]
 
 
 # --- 0 and 10
@@ -31,24 +31,24 @@ def kinds(desk: Desk) -> list[str]:
     ],
 )
 def test_both_gates_hold_and_the_phase_exits(begin: Begin, story: str, phase: str, following: str) -> None:
-    desk = begin(story)
-    ran = desk.gate("signal", "--reason", "all is well", "--by", "ann", "-v")
+    gated = begin(story)
+    ran = gated.gate("signal", "--reason", "all is well", "--by", "ann", "-v")
     assert ran.code == 0
     assert ran.has("Gate 2  Explicit exit signal", "given", "all is well (ann)", "both gates are open", following)
-    status = desk.json("status")
+    status = gated.json("status")
     assert (status["phase"], status["exited"], status["open"]) == (phase, True, True)
-    assert kinds(desk)[-3:] == ["evaluated", "signal-spent", "phase-exited"]
+    assert kinds(gated)[-3:] == ["evaluated", "signal-spent", "phase-exited"]
 
 
 def test_too_early_it_is_spent_and_counted(begin: Begin) -> None:
-    desk = begin("green-once")
+    gated = begin("green-once")
     for number in (1, 2):
-        ran = desk.gate("signal", "--reason", "done", "-v")
+        ran = gated.gate("signal", "--reason", "done", "-v")
         assert ran.code == 10
         assert ran.has("signal came too early", "Exit signal set but Gate 1 not satisfied")
-        assert desk.store().read().state.signals_premature == number
-    assert desk.json("status")["exited"] is False
-    assert desk.gate("check").code == 10
+        assert gated.store().read().state.signals_premature == number
+    assert gated.json("status")["exited"] is False
+    assert gated.gate("check").code == 10
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ def test_too_early_it_is_spent_and_counted(begin: Begin) -> None:
     ],
 )
 def test_any_other_answer_keeps_the_gate_closed(begin: Begin, option: str, said: str) -> None:
-    desk = begin("green")
-    ran = desk.gate("signal", option, "--reason", "not yet", "-v")
+    gated = begin("green")
+    ran = gated.gate("signal", option, "--reason", "not yet", "-v")
     assert ran.code == 10
     assert said in " ".join(ran.out.split())
-    assert desk.json("status")["exited"] is False
+    assert gated.json("status")["exited"] is False
 
 
 def test_an_answer_without_a_reason_names_who_gave_it(begin: Begin) -> None:
@@ -75,61 +75,66 @@ def test_an_answer_without_a_reason_names_who_gave_it(begin: Begin) -> None:
 # --- 13: stale
 
 
-STALE: dict[str, tuple[str, Callable[[Desk], object]]] = {
-    "after-an-edit": ("files have changed since iteration 2: no run has tested them (calc.py)", Desk.edit_source),
+STALE: dict[str, tuple[str, Callable[[CommandProject], object]]] = {
+    "after-an-edit": (
+        "files have changed since iteration 2: no run has tested them (calc.py)",
+        CommandProject.edit_source,
+    ),
     "after-a-new-test": (
         "files have changed since iteration 2: no run has tested them (test_more.py)",
-        lambda desk: desk.project.write(test_more="def test_more():\n    assert False\n"),
+        lambda gated: gated.project.write(test_more="def test_more():\n    assert False\n"),
     ),
     "after-a-narrow-run": (
         "a run came after iteration 2 (partial)",
-        lambda desk: desk.project.run("--phase=green", "-k", "add"),
+        lambda gated: gated.project.run("--phase=green", "-k", "add"),
     ),
     "after-a-run-that-stopped-early": (
         "a run came after iteration 2 (incomplete)",
-        lambda desk: desk.project.run("--phase=green", "--setup-only"),
+        lambda gated: gated.project.run("--phase=green", "--setup-only"),
     ),
     "after-a-run-of-nothing": (
         "a run came after iteration 2 (partial)",
-        lambda desk: desk.project.run("--phase=green", "-k", "nothing_is_called_so"),
+        lambda gated: gated.project.run("--phase=green", "-k", "nothing_is_called_so"),
     ),
-    "after-a-run-that-was-lost": ("run feedface began after it and never ended", Desk.lose_run),
+    "after-a-run-that-was-lost": ("run feedface began after it and never ended", CommandProject.lose_run),
     "after-the-phase-was-entered-anew": (
         "GREEN has no complete run for a signal",
-        lambda desk: desk.gate("rewind", "green", "--reason", "again"),
+        lambda gated: gated.gate("rewind", "green", "--reason", "again"),
     ),
     "after-the-phase-before-was-entered-anew": (
         "RED has no complete run for a signal",
-        lambda desk: desk.gate("rewind", "red", "--reason", "one is missing"),
+        lambda gated: gated.gate("rewind", "red", "--reason", "one is missing"),
     ),
 }
 
 
 @pytest.mark.parametrize(("problem", "happens"), STALE.values(), ids=STALE)
 def test_a_stale_signal_is_refused_and_nothing_written(
-    begin: Begin, problem: str, happens: Callable[[Desk], object]
+    begin: Begin, problem: str, happens: Callable[[CommandProject], object]
 ) -> None:
-    desk = begin("green")
-    happens(desk)
-    assert desk.error("signal", "--reason", "done") == (13, "stale-signal", problem)
+    gated = begin("green")
+    happens(gated)
+    assert gated.error("signal", "--reason", "done") == (13, "stale-signal", problem)
 
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("option", ["--blocked", "--test-wrong"])
 @pytest.mark.parametrize("happens", [happens for _, happens in STALE.values()], ids=STALE)
-def test_a_person_can_be_called_at_any_time(begin: Begin, happens: Callable[[Desk], object], option: str) -> None:
-    desk = begin("green")
-    happens(desk)
-    before = desk.json("status")
-    evaluation = desk.json("signal", option, "--reason", "no access")
+def test_a_person_can_be_called_at_any_time(
+    begin: Begin, happens: Callable[[CommandProject], object], option: str
+) -> None:
+    gated = begin("green")
+    happens(gated)
+    before = gated.json("status")
+    evaluation = gated.json("signal", option, "--reason", "no access")
     assert (evaluation["status"], evaluation["can_exit"], evaluation["run"]) == ("needs-person", False, None)
     assert evaluation["gate_1"]["open"] is False, "nobody has tested it"
-    after = desk.json("status")
+    after = gated.json("status")
     assert (after["phase"], after["iteration"]) == (before["phase"], before["iteration"])
     for arguments in ((), ("--gate1",)):
-        checked = desk.gate("check", "--json", *arguments)
+        checked = gated.gate("check", "--json", *arguments)
         assert (checked.code, checked.document["status"]) == (10, "needs-person")
-    assert desk.error("signal", "--reason", "done")[:2] == (13, "stale-signal"), "and nothing else becomes possible"
+    assert gated.error("signal", "--reason", "done")[:2] == (13, "stale-signal"), "and nothing else becomes possible"
 
 
 @pytest.mark.parametrize(
@@ -141,23 +146,23 @@ def test_a_person_can_be_called_at_any_time(begin: Begin, happens: Callable[[Des
     ],
 )
 def test_a_call_wins_over_what_waits(begin: Begin, waiting: str, is_kept: bool) -> None:
-    desk = begin("green")
-    desk.edit_source()
-    (desk.folder / "exit-signal.yaml").write_text(waiting)
-    evaluation = desk.json("signal", "--blocked", "--reason", "no access")
+    gated = begin("green")
+    gated.edit_source()
+    (gated.folder / "exit-signal.yaml").write_text(waiting)
+    evaluation = gated.json("signal", "--blocked", "--reason", "no access")
     assert (evaluation["status"], evaluation["reason"]) == ("needs-person", "needs a person (blocked): no access")
-    assert (desk.folder / "exit-signal.yaml").exists() is is_kept
+    assert (gated.folder / "exit-signal.yaml").exists() is is_kept
 
 
 def test_a_call_stands_until_something_runs(begin: Begin) -> None:
-    desk = begin("green")
-    assert desk.gate("signal", "--blocked", "--reason", "no access").code == 10
-    desk.edit_source()
+    gated = begin("green")
+    assert gated.gate("signal", "--blocked", "--reason", "no access").code == 10
+    gated.edit_source()
     for arguments in ((), ("--gate1",)):
-        checked = desk.gate("check", "--json", *arguments)
+        checked = gated.gate("check", "--json", *arguments)
         assert (checked.code, checked.document["status"]) == (10, "needs-person")
-    assert desk.project.run("--phase=green").code == 10
-    assert desk.json("check")["status"] == "closed"
+    assert gated.project.run("--phase=green").code == 10
+    assert gated.json("check")["status"] == "closed"
 
 
 @pytest.mark.parametrize(
@@ -168,14 +173,14 @@ def test_a_call_stands_until_something_runs(begin: Begin) -> None:
     ],
 )
 def test_a_call_takes_no_exit_back(begin: Begin, option: str, following: str, code: int) -> None:
-    desk = begin("red-exited")
-    desk.project.write(calc=CALC.replace("a - b", "a"))
-    evaluation = desk.json("signal", option, "--reason", "no access")
+    gated = begin("red-exited")
+    gated.project.write(calc=CALC.replace("a - b", "a"))
+    evaluation = gated.json("signal", option, "--reason", "no access")
     assert (evaluation["status"], evaluation["next_command"]) == ("needs-person", following)
-    status = desk.json("status")
+    status = gated.json("status")
     assert (status["phase"], status["exited"]) == ("RED", True)
-    desk.project.write(calc=CALC.replace("a - b", "a") if option == "--blocked" else "")
-    assert desk.project.run(*following.split()[1:]).code == code
+    gated.project.write(calc=CALC.replace("a - b", "a") if option == "--blocked" else "")
+    assert gated.project.run(*following.split()[1:]).code == code
 
 
 # --- 13: contradictory
@@ -197,16 +202,16 @@ def test_a_call_needs_a_reason(begin: Begin, arguments: tuple[str, ...], problem
 
 
 def test_the_next_run_takes_it(begin: Begin) -> None:
-    desk = begin("green-once")
-    assert desk.json("signal", "--next", "--reason", "done \U0001f389", "--by", "ann") == {
+    gated = begin("green-once")
+    assert gated.json("signal", "--next", "--reason", "done \U0001f389", "--by", "ann") == {
         "answer": "done",
         "waits_for": "next",
     }
-    ran = desk.project.run("--phase=green", "--phase-exit=dual", "-v")
+    ran = gated.project.run("--phase=green", "--phase-exit=dual", "-v")
     assert ran.code == 0
     assert ran.has("done \U0001f389 (ann)")
-    assert not (desk.folder / "exit-signal.yaml").exists()
-    assert desk.json("status")["exited"] is True
+    assert not (gated.folder / "exit-signal.yaml").exists()
+    assert gated.json("status")["exited"] is True
 
 
 @pytest.mark.parametrize(
@@ -226,35 +231,35 @@ def test_what_nobody_could_read_back_is_refused_at_once(begin: Begin, reason: st
 
 
 def test_a_veto_in_the_file_is_stronger_than_a_word(begin: Begin) -> None:
-    desk = begin("green")
-    desk.project.write({".phase-gate/exit-signal.yaml": "exit_signal: false\nreason: wait for ann\n"})
-    ran = desk.gate("signal", "--reason", "done", "-v")
+    gated = begin("green")
+    gated.project.write({".phase-gate/exit-signal.yaml": "exit_signal: false\nreason: wait for ann\n"})
+    ran = gated.gate("signal", "--reason", "done", "-v")
     assert ran.code == 10
     assert ran.has("the signal reports not done (wait for ann)")
-    assert not (desk.folder / "exit-signal.yaml").exists(), "it was read: it is in the ledger now"
-    assert desk.gate("signal", "--reason", "ann says yes", "-v").code == 0
+    assert not (gated.folder / "exit-signal.yaml").exists(), "it was read: it is in the ledger now"
+    assert gated.gate("signal", "--reason", "ann says yes", "-v").code == 0
 
 
 def test_a_malformed_file_closes_the_gate_and_waits_for_its_author(begin: Begin) -> None:
-    desk = begin("green")
-    desk.project.write({".phase-gate/exit-signal.yaml": "exit_signal: yes\n"})
-    ran = desk.gate("signal", "--reason", "done")
+    gated = begin("green")
+    gated.project.write({".phase-gate/exit-signal.yaml": "exit_signal: yes\n"})
+    ran = gated.gate("signal", "--reason", "done")
     assert ran.code == 13
     assert ran.has(
         "exit-signal.yaml:1:14: exit_signal is 'yes'; write exit_signal: true, false, blocked or test-wrong, exactly",
         "try: phase-gate withdraw  # takes it back, then signal again",
     )
-    assert (desk.folder / "exit-signal.yaml").read_text(encoding="utf-8") == "exit_signal: yes\n"
-    assert desk.gate("withdraw").code == 0
-    assert desk.gate("signal", "--reason", "done").code == 0
+    assert (gated.folder / "exit-signal.yaml").read_text(encoding="utf-8") == "exit_signal: yes\n"
+    assert gated.gate("withdraw").code == 0
+    assert gated.gate("signal", "--reason", "done").code == 0
 
 
 def test_a_done_in_the_file_does_not_wait_for_the_next_phase(begin: Begin) -> None:
-    desk = begin("green")
-    desk.gate("signal", "--next", "--reason", "first")
-    evaluation = desk.json("signal", "--reason", "second")
+    gated = begin("green")
+    gated.gate("signal", "--next", "--reason", "first")
+    evaluation = gated.json("signal", "--reason", "second")
     assert (evaluation["can_exit"], evaluation["gate_2"]["reason"]) == (True, "second")
-    assert not (desk.folder / "exit-signal.yaml").exists()
+    assert not (gated.folder / "exit-signal.yaml").exists()
 
 
 @pytest.mark.parametrize(
@@ -270,13 +275,13 @@ def test_there_is_nothing_to_signal(begin: Begin, story: str, problem: str) -> N
 
 
 def test_what_was_written_meanwhile_counts(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = begin("green")
+    gated = begin("green")
 
     def measure(task: Task, **options: Any) -> Measured:
-        desk.lose_run()  # another process writes while evidence is gathered, before the lock
+        gated.lose_run()  # another process writes while evidence is gathered, before the lock
         return measure_now(task, **options)
 
     monkeypatch.setattr(signalling, "measure_now", measure)
-    ran = desk.gate("signal", "--reason", "both pass")
+    ran = gated.gate("signal", "--reason", "both pass")
     assert ran.code == 13
     assert ran.has("run feedface began after it and never ended")

@@ -17,7 +17,7 @@ from phase_gate.gate.freshness import CurrentStatus
 from phase_gate.gate.verdict import show_verdict
 from phase_gate.project import Project as RealProject
 from phase_gate.report.story_builder import read_story
-from tests.cli.conftest import Begin, Desk
+from tests.cli.conftest import Begin, CommandProject
 from tests.support import Project
 from tests.tasks.pipelines import CONFIGURATION, Pipe
 from tests.tasks.verifying import TASK, Gate
@@ -26,8 +26,8 @@ from tests.tasks.verifying import TASK, Gate
 class Asker:
     """Asks one command after the other about one task: what it would exit with, and why."""
 
-    def __init__(self, desk: Desk, monkeypatch: pytest.MonkeyPatch, task: str) -> None:
-        self._desk, self._monkeypatch, self._task = desk, monkeypatch, task
+    def __init__(self, gated: CommandProject, monkeypatch: pytest.MonkeyPatch, task: str) -> None:
+        self._desk, self._monkeypatch, self._task = gated, monkeypatch, task
 
     def command(self, name: str) -> tuple[int, str]:
         ran = self._desk.gate(name, "--json", f"--task={self._task}")
@@ -67,7 +67,7 @@ ASKERS: dict[str, Callable[[Asker], tuple[int, str]]] = {
 # --- a task in each of its situations
 
 
-def _at(story: str, then: Callable[[Desk], object] = lambda desk: None) -> Callable[[Begin, Project], str]:
+def _at(story: str, then: Callable[[CommandProject], object] = lambda gated: None) -> Callable[[Begin, Project], str]:
     def play(begin: Begin, project: Project) -> str:
         then(begin(story))
         return "default"
@@ -107,15 +107,15 @@ SITUATIONS: dict[str, tuple[Any, int]] = {
     "red-waits": (_at("red"), 10),
     "refactor-closed": (_at("refactor"), 10),
     "document-next": (_at("refactor-exited"), 0),
-    "document-closed": (_at("document", lambda desk: desk.gate("advance")), 10),
-    "red-again": (_at("red-exited", lambda desk: desk.gate("rewind", "red", "--reason", "a case is missing")), 10),
+    "document-closed": (_at("document", lambda gated: gated.gate("advance")), 10),
+    "red-again": (_at("red-exited", lambda gated: gated.gate("rewind", "red", "--reason", "a case is missing")), 10),
     "gate-2-waits": (_at("green"), 10),
     "gate-1-closed": (_at("green-once"), 10),
     "open": (_at("green-exited"), 0),
     "open-and-the-cycle-goes-on": (_at("red-exited"), 0),
     "no-verdict-yet": (_at("document"), 10),
-    "files-changed": (_at("green-exited", Desk.edit_source), 10),
-    "lost-run": (_at("green-exited", Desk.lose_run), 10),
+    "files-changed": (_at("green-exited", CommandProject.edit_source), 10),
+    "lost-run": (_at("green-exited", CommandProject.lose_run), 10),
     "halted": (_at("stuck-5"), 12),
     "done": (_at("done"), 0),
     "pipeline-without-verdict": (_pipeline_without_verdict, 10),
@@ -167,13 +167,13 @@ def test_the_next_step_leads_on_when_it_is_typed_as_it_stands(
         monkeypatch.setenv(name, "dev@example.org")
     play, _ = SITUATIONS[situation]
     task = play(begin, project, *((monkeypatch,) if situation.startswith("verify") else ()))
-    desk = begin("")
-    said = desk.json("check", f"--task={task}")
+    gated = begin("")
+    said = gated.json("check", f"--task={task}")
     program, *words = shlex.split(said["next_command"]) or ["nothing"]
     if program == "pytest":
         assert project.run(*words).code not in (4, 13)
     elif program == "phase-gate":
-        assert desk.gate(*words).code not in (2, 13)
+        assert gated.gate(*words).code not in (2, 13)
     else:
         assert said["next_hint"], "where nothing can be typed, it is said what to do"
 

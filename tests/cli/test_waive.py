@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Begin, Desk
+from tests.cli.conftest import Begin, CommandProject
 from tests.cli.terminals import at_terminal, terminal
 from tests.support import CALC, FAILING_TESTS
 
@@ -19,32 +19,32 @@ GIVEN = ("waive", "tests-unchanged", "--reason", "four minus two", "--by", "ann"
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no pty")
 
 
-def green(desk: Desk, *arguments: str) -> dict[str, Any]:
+def green(gated: CommandProject, *arguments: str) -> dict[str, Any]:
     """Run the suite; return its verdict."""
-    desk.project.run("--phase=green", "--phase-report=verdict.json", *arguments)
-    verdict: dict[str, Any] = desk.project.report()
+    gated.project.run("--phase=green", "--phase-report=verdict.json", *arguments)
+    verdict: dict[str, Any] = gated.project.report()
     return verdict
 
 
-def is_open(desk: Desk) -> bool:
-    opened: bool = green(desk)["gate_1"]["open"]
+def is_open(gated: CommandProject) -> bool:
+    opened: bool = green(gated)["gate_1"]["open"]
     return opened
 
 
 @pytest.fixture
-def altered(begin: Begin) -> Desk:
+def altered(begin: Begin) -> CommandProject:
     """A frozen test was changed in GREEN, and the gate says so; everything else is well."""
-    desk = begin("green")
-    desk.project.write(test_calc=ALTERED)
-    green(desk)
-    assert [guard["name"] for guard in green(desk)["gate_1"]["guards"] if not guard["met"]] == ["tests-unchanged"]
-    return desk
+    gated = begin("green")
+    gated.project.write(test_calc=ALTERED)
+    green(gated)
+    assert [guard["name"] for guard in green(gated)["gate_1"]["guards"] if not guard["met"]] == ["tests-unchanged"]
+    return gated
 
 
 # --- given
 
 
-def test_it_opens_the_gate_and_stands_in_the_ledger(altered: Desk) -> None:
+def test_it_opens_the_gate_and_stands_in_the_ledger(altered: CommandProject) -> None:
     ran = at_terminal(altered, *GIVEN)
     assert ran.code == 0, ran.err
     assert ran.out.startswith("tests-unchanged is waived for 1 finding, until the cycle ends\n")
@@ -64,7 +64,7 @@ def test_it_opens_the_gate_and_stands_in_the_ledger(altered: Desk) -> None:
 # --- shown everywhere
 
 
-def test_every_later_verdict_and_report_shows_it(altered: Desk) -> None:
+def test_every_later_verdict_and_report_shows_it(altered: CommandProject) -> None:
     at_terminal(altered, *GIVEN)
     said = "tests-unchanged (1 finding) by ann, until the cycle ends: four minus two"
     for quiet in ((), ("-q",)):
@@ -98,7 +98,7 @@ def test_every_later_verdict_and_report_shows_it(altered: Desk) -> None:
         pytest.param("import os\n\nos.umask(0o22)\n\n\n" + ALTERED, False, id="the-code-around-it"),
     ],
 )
-def test_it_covers_exactly_what_was_found(altered: Desk, tests: str, expected: bool) -> None:
+def test_it_covers_exactly_what_was_found(altered: CommandProject, tests: str, expected: bool) -> None:
     at_terminal(altered, *GIVEN)
     assert is_open(altered)
     altered.project.write(test_calc=tests)
@@ -106,7 +106,7 @@ def test_it_covers_exactly_what_was_found(altered: Desk, tests: str, expected: b
     assert is_open(altered) is expected
 
 
-def test_it_expires(altered: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_expires(altered: CommandProject, monkeypatch: pytest.MonkeyPatch) -> None:
     document = at_terminal(altered, *GIVEN, "--days", "2", "--json").document
     assert is_open(altered)
     assert document["expires"] in altered.gate("status").out
@@ -118,7 +118,7 @@ def test_it_expires(altered: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(altered.json("history")["overrides"]) == 1, "that it was given does not go away"
 
 
-def test_it_ends_with_the_cycle(altered: Desk) -> None:
+def test_it_ends_with_the_cycle(altered: CommandProject) -> None:
     at_terminal(altered, *GIVEN)
     altered.gate("signal", "--reason", "both pass")
     altered.project.write(test_more="def test_more():\n    from calc import more\n\n    assert more() == 1\n")
@@ -131,13 +131,13 @@ def test_it_ends_with_the_cycle(altered: Desk) -> None:
 
 
 def test_outcomes_that_are_waived_count_for_the_streak(begin: Begin) -> None:
-    desk = begin("")
-    desk.project.write(conftest=REWRITES, test_flaky="def test_flaky():\n    assert 1 + 1 == 3\n")
-    green(desk)
-    assert [row["name"] for row in green(desk)["gate_1"]["guards"] if not row["met"]] == ["outcomes-genuine"]
-    assert at_terminal(desk, "waive", "outcomes-genuine", "--reason", "known to be flaky", "--by", "ann").code == 0
-    green(desk)
-    assert is_open(desk), "two green runs, with nothing but what a person has let pass"
+    gated = begin("")
+    gated.project.write(conftest=REWRITES, test_flaky="def test_flaky():\n    assert 1 + 1 == 3\n")
+    green(gated)
+    assert [row["name"] for row in green(gated)["gate_1"]["guards"] if not row["met"]] == ["outcomes-genuine"]
+    assert at_terminal(gated, "waive", "outcomes-genuine", "--reason", "known to be flaky", "--by", "ann").code == 0
+    green(gated)
+    assert is_open(gated), "two green runs, with nothing but what a person has let pass"
 
 
 REWRITES = """\
@@ -177,7 +177,9 @@ def pytest_runtest_makereport(item, call):
         ),
     ],
 )
-def test_reason_name_and_time(altered: Desk, arguments: tuple[str, ...], expected: tuple[int, str, str]) -> None:
+def test_reason_name_and_time(
+    altered: CommandProject, arguments: tuple[str, ...], expected: tuple[int, str, str]
+) -> None:
     with terminal() as person, open(person, closefd=False) as stdin, pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", stdin)
         assert altered.error("waive", "tests-unchanged", *arguments) == expected
@@ -192,17 +194,17 @@ def test_reason_name_and_time(altered: Desk, arguments: tuple[str, ...], expecte
         pytest.param("tests_failing == 0", "tests_failing == 0 is not what closes the gate", id="a-condition"),
     ],
 )
-def test_only_a_guard_that_closes_the_gate(altered: Desk, guard: str, problem: str) -> None:
+def test_only_a_guard_that_closes_the_gate(altered: CommandProject, guard: str, problem: str) -> None:
     arguments = ("waive", guard, "--reason", "so", "--by", "ann")
     assert altered.error(*arguments) == (13, "not-allowed", problem)
     assert at_terminal(altered, *arguments).has("waive one of these: tests-unchanged")
 
 
-def test_nobody_at_a_terminal(altered: Desk) -> None:
+def test_nobody_at_a_terminal(altered: CommandProject) -> None:
     assert altered.error(*GIVEN) == (13, "not-allowed", "a waiver is for a person at a terminal")
     assert altered.project.gate(*GIVEN).code == 13, "nor a process whose input is a pipe"
 
 
-def test_what_the_configuration_says_later_does_not_count(altered: Desk) -> None:
+def test_what_the_configuration_says_later_does_not_count(altered: CommandProject) -> None:
     altered.project.write({"phase-gate.yaml": "overrides:\n  allow_non_interactive: true\n"})
     assert altered.error(*GIVEN)[:2] == (13, "not-allowed")

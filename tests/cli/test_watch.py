@@ -67,17 +67,17 @@ class Screen:
 
 
 def test_it_redraws_while_a_session_runs(begin: Begin) -> None:
-    desk = begin("green-once")
-    screen = Screen(desk.root, "status", "--watch")
+    gated = begin("green-once")
+    screen = Screen(gated.root, "status", "--watch")
     screen.wait_for("phase    GREEN, iteration 1", "one more green run", "watching; Ctrl-C ends it")
-    with desk.open_run():
+    with gated.open_run():
         screen.wait_for("a run is in progress")
     screen.wait_for("began and never ended")
-    assert desk.project.run("--phase=green").code in (0, 10)
+    assert gated.project.run("--phase=green").code in (0, 10)
     screen.wait_for("iteration 2")
     assert screen.end() == 10
 
 
 def test_no_json(begin: Begin) -> None:
-    desk = begin("green")
-    assert desk.error("status", "--watch")[:2] == (2, "bad-usage")
+    gated = begin("green")
+    assert gated.error("status", "--watch")[:2] == (2, "bad-usage")

@@ -11,47 +11,47 @@ from tests.cli.conftest import Begin
 
 @pytest.mark.parametrize("story", ["green", ""], ids=["a-task", "no-task-yet"])
 def test_a_waiting_signal_is_taken_back(begin: Begin, story: str) -> None:
-    desk = begin(story)
-    desk.gate("signal", "--next", "--reason", "done")
-    assert desk.json("withdraw") == {
+    gated = begin(story)
+    gated.gate("signal", "--next", "--reason", "done")
+    assert gated.json("withdraw") == {
         "withdrawn": "signal",
         "answer": "done",
         "next_command": "phase-gate status",
     }
-    assert desk.json("status")["signal_waiting"] is None
-    last = desk.json("history", "--events")["events"][-1]
+    assert gated.json("status")["signal_waiting"] is None
+    last = gated.json("history", "--events")["events"][-1]
     assert (last["kind"], last["answer"], last["by"]) == ("signal-withdrawn", "done", "dev")
 
 
 def test_a_folder_in_its_place_is_named_and_stays(begin: Begin) -> None:
-    desk = begin("green")
-    desk.project.write({".phase-gate/exit-signal.yaml/notes.txt": "mine\n"})
-    assert desk.error("withdraw") == (11, "state-storage", "exit-signal.yaml is a folder, not a file")
+    gated = begin("green")
+    gated.project.write({".phase-gate/exit-signal.yaml/notes.txt": "mine\n"})
+    assert gated.error("withdraw") == (11, "state-storage", "exit-signal.yaml is a folder, not a file")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
 def test_a_link_in_its_place_goes_and_what_it_points_to_stays(begin: Begin) -> None:
-    desk = begin("green")
-    desk.project.write({"mine.yaml": "exit_signal: true\n"})
-    (desk.folder / "exit-signal.yaml").symlink_to(desk.root / "mine.yaml")
-    assert desk.gate("withdraw").code == 0
-    assert not (desk.folder / "exit-signal.yaml").is_symlink()
-    assert (desk.root / "mine.yaml").exists()
+    gated = begin("green")
+    gated.project.write({"mine.yaml": "exit_signal: true\n"})
+    (gated.folder / "exit-signal.yaml").symlink_to(gated.root / "mine.yaml")
+    assert gated.gate("withdraw").code == 0
+    assert not (gated.folder / "exit-signal.yaml").is_symlink()
+    assert (gated.root / "mine.yaml").exists()
 
 
 def test_what_is_taken_back_does_not_count(begin: Begin) -> None:
-    desk = begin("green-once")
-    desk.gate("signal", "--next", "--reason", "done")
-    desk.gate("withdraw")
-    assert desk.project.run("--phase=green", "--phase-exit=dual").code == 10
+    gated = begin("green-once")
+    gated.gate("signal", "--next", "--reason", "done")
+    gated.gate("withdraw")
+    assert gated.project.run("--phase=green", "--phase-exit=dual").code == 10
 
 
 def test_a_fact_is_taken_back(begin: Begin) -> None:
-    desk = begin("refactor")
-    desk.gate("declare", "refactoring_complete=true", "--reason", "tidy")
-    assert desk.json("withdraw", "refactoring_complete") == {"withdrawn": "refactoring_complete"}
-    assert desk.json("status")["facts"] == []
-    assert desk.gate("signal", "--reason", "done").code == 10
+    gated = begin("refactor")
+    gated.gate("declare", "refactoring_complete=true", "--reason", "tidy")
+    assert gated.json("withdraw", "refactoring_complete") == {"withdrawn": "refactoring_complete"}
+    assert gated.json("status")["facts"] == []
+    assert gated.gate("signal", "--reason", "done").code == 10
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,10 @@ CONFTEST = "def pytest_phase_gate_metrics():\n    return {'coverage': 91.0}\n"
 
 
 def test_the_text_has_file_line_and_remedy(begin: Begin) -> None:
-    desk = begin("")
-    desk.project.write({"rules/wrong.yaml": WRONG})
-    before = desk.files()
-    ran = desk.gate("workflow", "check", "rules/wrong.yaml", "tdd")
+    gated = begin("")
+    gated.project.write({"rules/wrong.yaml": WRONG})
+    before = gated.files()
+    ran = gated.gate("workflow", "check", "rules/wrong.yaml", "tdd")
     assert ran.code == 2
     assert ran.out.splitlines() == [
         "rules/wrong.yaml:4:12: phases.WORK.tests can't be 'passed' [bad-workflow]",
@@ -43,13 +43,13 @@ def test_the_text_has_file_line_and_remedy(begin: Begin) -> None:
         "  try: use one of: suite, targets",
         "tdd: nothing wrong in workflow tdd, 4 phases",
     ]
-    assert desk.files() == before, "it only looks"
+    assert gated.files() == before, "it only looks"
 
 
 def test_the_document_has_them_file_by_file(begin: Begin) -> None:
-    desk = begin("")
-    desk.project.write({"wrong.yaml": WRONG})
-    document = desk.json("workflow", "check", "wrong.yaml", "tdd", "missing.yaml")
+    gated = begin("")
+    gated.project.write({"wrong.yaml": WRONG})
+    document = gated.json("workflow", "check", "wrong.yaml", "tdd", "missing.yaml")
     assert document["problems"] == 3
     wrong, tdd, missing = document["files"]
     assert (wrong["file"], wrong["workflow"]) == ("wrong.yaml", None)
@@ -70,31 +70,31 @@ def test_shipped_workflows_are_right(begin: Begin, name: str) -> None:
 
 
 def test_without_a_file_it_is_the_project_s_own(begin: Begin) -> None:
-    desk = begin("")
-    desk.project.write({"phase-gate.yaml": "workflow: wrong.yaml\n", "wrong.yaml": WRONG})
-    ran = desk.gate("workflow", "check")
+    gated = begin("")
+    gated.project.write({"phase-gate.yaml": "workflow: wrong.yaml\n", "wrong.yaml": WRONG})
+    ran = gated.gate("workflow", "check")
     assert ran.code == 2
     assert ran.has("wrong.yaml:6:12: phases.WORK.scope can't be 'all'")
-    (desk.root / "below").mkdir()
-    desk.project.environment.chdir(desk.root / "below")
-    assert desk.gate("workflow", "check").out == ran.out
-    assert desk.gate("workflow", "check", "../wrong.yaml").code == 2
+    (gated.root / "below").mkdir()
+    gated.project.environment.chdir(gated.root / "below")
+    assert gated.gate("workflow", "check").out == ran.out
+    assert gated.gate("workflow", "check", "../wrong.yaml").code == 2
 
 
 def test_a_guard_that_a_plugin_offers(begin: Begin) -> None:
-    desk = begin("")
-    desk.project.write({"measured.yaml": MEASURED.replace("complete-run", "of-ours"), "conftest.py": CONFTEST})
-    assert desk.gate("workflow", "check", "measured.yaml").has("measured.yaml:8:16: unknown guard 'of-ours'")
+    gated = begin("")
+    gated.project.write({"measured.yaml": MEASURED.replace("complete-run", "of-ours"), "conftest.py": CONFTEST})
+    assert gated.gate("workflow", "check", "measured.yaml").has("measured.yaml:8:16: unknown guard 'of-ours'")
     guard = "def pytest_phase_gate_guards():\n    return {'of-ours': {'condition': 'coverage > 1', 'remedy': 'x'}}\n"
-    desk.project.write({"conftest.py": CONFTEST + guard})
-    assert desk.gate("workflow", "check", "measured.yaml").code == 0
+    gated.project.write({"conftest.py": CONFTEST + guard})
+    assert gated.gate("workflow", "check", "measured.yaml").code == 0
 
 
 def test_checks_of_the_project_s_workflow_need_commands(begin: Begin) -> None:
-    desk = begin("")
-    assert desk.gate("workflow", "check", "pipeline").code == 0
-    desk.project.write({"phase-gate.yaml": "workflow: pipeline\n"})
-    assert desk.gate("workflow", "check").has("nothing runs the check build, which IMPLEMENTATION requires")
+    gated = begin("")
+    assert gated.gate("workflow", "check", "pipeline").code == 0
+    gated.project.write({"phase-gate.yaml": "workflow: pipeline\n"})
+    assert gated.gate("workflow", "check").has("nothing runs the check build, which IMPLEMENTATION requires")
 
 
 def test_there_is_no_workflow_of_that_name(begin: Begin) -> None:

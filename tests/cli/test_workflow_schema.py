@@ -15,19 +15,19 @@ from tests.cli.conftest import Begin
 
 @pytest.mark.parametrize("name", schema_names())
 def test_each_is_a_draft_07_schema(begin: Begin, name: str) -> None:
-    desk = begin("")
-    ran = desk.gate("workflow", "schema", name)
+    gated = begin("")
+    ran = gated.gate("workflow", "schema", name)
     assert ran.code == 0
     schema = json.loads(ran.out)
     assert schema["$schema"] == "http://json-schema.org/draft-07/schema#"
     assert schema["title"]
     jsonschema.Draft7Validator.check_schema(schema)
-    assert desk.json("workflow", "schema", name) == schema
+    assert gated.json("workflow", "schema", name) == schema
 
 
 def test_without_a_name_it_is_the_evaluation_s(begin: Begin) -> None:
-    desk = begin("")
-    assert desk.json("workflow", "schema") == desk.json("workflow", "schema", "evaluation")
+    gated = begin("")
+    assert gated.json("workflow", "schema") == gated.json("workflow", "schema", "evaluation")
 
 
 @pytest.mark.parametrize("name", ["nonsense", "", "../pyproject", "évaluation", "x" * 300])

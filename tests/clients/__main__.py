@@ -17,7 +17,7 @@ from phase_gate.agents.endings import classify
 from phase_gate.values import replace
 from tests.clients.install import go_alone, install, version_of
 from tests.clients.scenarios import SCENARIOS, Scenario
-from tests.clients.stage import Played, Stage
+from tests.clients.stage import ClientProject, Played
 from tests.clients.table import CLIENTS, Client
 
 MODULE = "tests.clients"
@@ -33,10 +33,10 @@ def play(client: Client, scenario: Scenario, programs: Path, folder: Path, patie
         command = ("phase-gate", "drive", *scenario.drive)
     settings = f"agent: {client.name}, retry_wait: 1s, signal: agent, time_limit: {scenario.time_limit}"
     rules = f"drive: {{{settings}}}\n" if scenario.drive else ""
-    stage = Stage(client, folder.resolve(), programs, rules=rules)
+    project = ClientProject(client, folder.resolve(), programs, rules=rules)
     if scenario.in_green:
-        stage.begin_green()
-    played = stage.play(
+        project.begin_green()
+    played = project.play(
         scenario.script,
         command,
         prompt="" if scenario.drive else PROMPT,
@@ -46,7 +46,7 @@ def play(client: Client, scenario: Scenario, programs: Path, folder: Path, patie
         kills_client=scenario.kills_client,
         then=("phase-gate", "drive", "--resume") if scenario.resumes else (),
     )
-    problem = "; ".join(find_problems(stage, scenario, played))
+    problem = "; ".join(find_problems(project, scenario, played))
     if problem:
         print(f"--- {scenario.name} ended with {played.code}\n{played.out[-1500:]}\n--- errors\n{played.err[-1500:]}")
         for each in played.asked[-4:]:
@@ -55,15 +55,15 @@ def play(client: Client, scenario: Scenario, programs: Path, folder: Path, patie
     return problem, played.seconds
 
 
-def find_problems(stage: Stage, scenario: Scenario, played: Played) -> list[str]:
-    client, found = stage.client, []
+def find_problems(project: ClientProject, scenario: Scenario, played: Played) -> list[str]:
+    client, found = project.client, []
     if not scenario.is_trusted and scenario.when_refused is not None and client.when_untrusted:
         # One that wants trust before it starts does nothing without it.
         code, said = scenario.when_refused
         scenario = replace(scenario, codes=(code,), said=(said,), told=())
     if (scenario.codes and played.code not in scenario.codes) or (played.code is None and None not in scenario.codes):
         found.append(f"it ended with {played.code}")
-    check = stage.check()
+    check = project.check()
     if check != scenario.check:
         found.append(f"check says {check}")
     found += [f"not told: {text}" for text in scenario.told if text not in played.told]
@@ -73,7 +73,7 @@ def find_problems(stage: Stage, scenario: Scenario, played: Played) -> list[str]
     if len(played.asked) > scenario.most:
         found.append(f"the model was asked {len(played.asked)} times")
     for path, text in scenario.kept.items():
-        if (stage.root / path).read_text(encoding="utf-8") != text:
+        if (project.root / path).read_text(encoding="utf-8") != text:
             found.append(f"{path} was changed")
     printed = played.out + played.err
     found += [f"not said: {text}" for text in scenario.said if text not in printed]
@@ -81,7 +81,7 @@ def find_problems(stage: Stage, scenario: Scenario, played: Played) -> list[str]
     if scenario.ending and ending != scenario.ending:
         found.append(f"taken for {ending}")
     asks_doctor = scenario.name == "honest" or not scenario.is_trusted
-    if asks_doctor and not (says := stage.diagnose()).startswith(f"{client.doctor}: "):
+    if asks_doctor and not (says := project.diagnose()).startswith(f"{client.doctor}: "):
         found.append(f"the doctor says {says}")
     if scenario.drive and played.left:
         found.append(f"left running: {', '.join(played.left)}")

@@ -41,7 +41,7 @@ class Played(Value):
     left: tuple[str, ...]
 
 
-class Stage:
+class ClientProject:
     def __init__(self, client: Client, folder: Path, programs: Path, *, rules: str = "") -> None:
         """Make a project with the client's hooks.
 

@@ -83,7 +83,7 @@ class Command(Value):
     line: int
 
 
-class Ran(Value):
+class Output(Value):
     command: Command
     code: int
     output: tuple[str, ...]
@@ -256,7 +256,7 @@ def wanted_plugins(page: Path) -> list[str]:
     return _PLUGINS.findall(page.read_text(encoding="utf-8"))
 
 
-def run_page(page: Path, session: Session) -> Iterator[Ran]:
+def run_page(page: Path, session: Session) -> Iterator[Output]:
     """Write the page's files and run its commands, in the order of the page."""
     for block in blocks_of(page):
         if block.title is not None:
@@ -264,10 +264,10 @@ def run_page(page: Path, session: Session) -> Iterator[Ran]:
         elif block.kind == "console":
             for command in commands_of(block):
                 code, output = session.type(command.typed)
-                yield Ran(command=command, code=code, output=tuple(output.splitlines()))
+                yield Output(command=command, code=code, output=tuple(output.splitlines()))
 
 
-def unsaid_statuses(page: Path, ran: Iterable[Ran]) -> list[str]:
+def unsaid_statuses(page: Path, ran: Iterable[Output]) -> list[str]:
     """Return the places of commands that did not end with 0, where the page does not show it."""
     rows = list(ran)
     return [

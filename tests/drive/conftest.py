@@ -22,8 +22,8 @@ from phase_gate.drive.loop import Session
 from phase_gate.drive.view import Working
 from phase_gate.evidence.process.run import Ended
 from phase_gate.workflow.model import Phase
-from tests.cli.conftest import Begin, Desk, begin, stories
-from tests.drive.team import Team
+from tests.cli.conftest import Begin, CommandProject, begin, stories
+from tests.drive.team import TaskList
 from tests.support import CALC, FAILING_TESTS, OURS, Result
 
 __all__ = ["begin", "stories"]
@@ -49,9 +49,9 @@ def answer(reason: str = "I looked at it", **more: str) -> Turn:
 class Track:
     """A project, and the command that drives the fake agent through it."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk, self.root, self.project = desk, desk.root, desk.project
-        self.script = desk.root.parent / f"{desk.root.name}-script.json"
+    def __init__(self, gated: CommandProject) -> None:
+        self.gated, self.root, self.project = gated, gated.root, gated.project
+        self.script = gated.root.parent / f"{gated.root.name}-script.json"
 
     @property
     def agent(self) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ class Track:
             patch.setattr("phase_gate.drive.turn.run_suite", self._run_in_process)
             for name, value in environment.items():
                 patch.setenv(name, value)
-            return self.desk.gate(*words)
+            return self.gated.gate(*words)
 
     def _run_in_process(self, session: Session, phase: Phase, log: Path, working: Working) -> Ended:
         """Run the tests as `run_suite` does, without the start of an interpreter."""
@@ -132,7 +132,7 @@ class Track:
 
     def events(self, kind: str = "") -> list[dict[str, Any]]:
         """What the ledger says, each with its kind."""
-        lines = (self.desk.folder / "ledger.jsonl").read_text(encoding="utf-8").splitlines()
+        lines = (self.gated.folder / "ledger.jsonl").read_text(encoding="utf-8").splitlines()
         rows = [{"kind": row["kind"], **row["data"]} for row in map(json.loads, lines)]
         return [row for row in rows if not kind or row["kind"] == kind]
 
@@ -141,7 +141,7 @@ class Track:
         return [row["iteration"] for row in self.events("iteration-ended")]
 
     def state(self) -> dict[str, Any]:
-        state: dict[str, Any] = json.loads((self.desk.folder / "cache" / "checkpoint.json").read_text())["state"]
+        state: dict[str, Any] = json.loads((self.gated.folder / "cache" / "checkpoint.json").read_text())["state"]
         return state
 
 
@@ -245,6 +245,6 @@ def drivers() -> Iterator[list[subprocess.Popen[str]]]:
 
 
 @pytest.fixture
-def team(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> Team:
+def task_list(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> TaskList:
     """A project with a list of verify tasks, and a team that has not begun."""
-    return Team(begin(""), monkeypatch)
+    return TaskList(begin(""), monkeypatch)

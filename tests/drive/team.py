@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Desk
+from tests.cli.conftest import CommandProject
 from tests.support import Result
 
 FAKE = Path(__file__).with_name("fake.py")
@@ -35,12 +35,12 @@ def works(number: int, **more: Any) -> Turn:
     return {"write": {f"part{number}.py": f"PART = {number}\n"}, **more}
 
 
-class Team:
+class TaskList:
     """A repository with a list of tasks, and the command that drives executor and reviewer through it."""
 
-    def __init__(self, desk: Desk, patch: pytest.MonkeyPatch) -> None:
-        self.desk, self.root, self._patch = desk, desk.root, patch
-        self.script = desk.root.parent / f"{desk.root.name}-team.json"
+    def __init__(self, gated: CommandProject, patch: pytest.MonkeyPatch) -> None:
+        self.gated, self.root, self._patch = gated, gated.root, patch
+        self.script = gated.root.parent / f"{gated.root.name}-team.json"
         self._later = timedelta()
 
     def words(self, role: str) -> list[str]:
@@ -52,7 +52,7 @@ class Team:
         script: dict[int, dict[str, list[Turn]]] | None = None,
         more: dict[int, dict[str, Any]] | None = None,
         **settings: Any,
-    ) -> Team:
+    ) -> TaskList:
         """Take the tasks of each wave, and write what the two play."""
         turns: dict[str, Any] = {}
         for number in (each for wave in waves for each in wave):
@@ -61,7 +61,7 @@ class Team:
         usual = {"executor": self.words("executor"), "reviewer": self.words("reviewer"), "retry_wait": 0}
         files = {"phase-gate.yaml": json.dumps({"drive": {**usual, **settings}}) + "\n"}
         files[".gitignore"] = "tasks-*.yaml\n__pycache__/\n"
-        self.desk.project.write(files)
+        self.gated.project.write(files)
         self.git("init", "-q", "-b", "main")
         for key, value in (("user.name", "T"), ("user.email", "t@example.org"), ("commit.gpgsign", "false")):
             self.git("config", key, value)
@@ -70,7 +70,7 @@ class Team:
         for place, wave in enumerate(waves, start=1):
             tasks = [{**self.task(number), "wave": f"w{place}", **(more or {}).get(number, {})} for number in wave]
             (self.root / f"tasks-{place}.yaml").write_text(json.dumps(tasks), encoding="utf-8")
-            ran = self.desk.gate("verify", "start", "--task-file", f"tasks-{place}.yaml")
+            ran = self.gated.gate("verify", "start", "--task-file", f"tasks-{place}.yaml")
             assert ran.code == 0, ran.err
         return self
 
@@ -89,7 +89,7 @@ class Team:
     # --- driving
 
     def drive(self, *options: str) -> Result:
-        return self.desk.gate("drive", *options)
+        return self.gated.gate("drive", *options)
 
     def rows(self, *options: str, code: int | None = None) -> list[dict[str, Any]]:
         ran = self.drive("--json", *options)
@@ -139,15 +139,15 @@ class Team:
         return self.script.with_suffix(f".{name}.{role}")
 
     def status(self, number: int) -> str:
-        document = self.desk.json("verify", "status", "--task", slug_of(number))
+        document = self.gated.json("verify", "status", "--task", slug_of(number))
         return str(document["gate_status"])
 
     def statuses(self) -> dict[str, str]:
-        rows = self.desk.json("verify", "status")["tasks"]
+        rows = self.gated.json("verify", "status")["tasks"]
         return {row["task"].split("-")[1]: row["gate_status"] for row in rows}
 
     def failures(self, number: int) -> list[str]:
-        document = self.desk.json("verify", "status", "--task", slug_of(number))
+        document = self.gated.json("verify", "status", "--task", slug_of(number))
         return [each["type"] for each in document["previous_failures"]]
 
     def ledger(self, number: int, kind: str = "") -> list[dict[str, Any]]:

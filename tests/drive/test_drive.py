@@ -42,8 +42,8 @@ def test_honest_work_comes_to_its_end_in_three_tries(track: Begin) -> None:
     assert all(row["seconds"] > 0 for row in ended)
     (last,) = driven.events("drive-ended")
     assert (last["outcome"], last["exit_code"]) == ("done", 0)
-    assert driven.desk.gate("audit").code == 0
-    driven.desk.gate("report", "-o", "story.html")
+    assert driven.gated.gate("audit").code == 0
+    driven.gated.gate("report", "-o", "story.html")
     story = (driven.root / "story.html").read_text(encoding="utf-8")
     assert "the last drive: done" in story
 
@@ -60,7 +60,7 @@ def test_a_person_is_asked_by_default(track: Begin) -> None:
     again = driven.rows(code=13)
     assert [row["event"] for row in again] == ["drive-started", "person-needed", "drive-ended"]
     assert driven.turns() == 1, "nothing is left for the agent to do"
-    assert driven.desk.gate("signal", "--reason", "I looked").code == 0, "and a person can give it then"
+    assert driven.gated.gate("signal", "--reason", "I looked").code == 0, "and a person can give it then"
 
 
 @pytest.mark.sweep
@@ -70,7 +70,7 @@ def test_an_agent_may_run_the_phase_itself(track: Begin) -> None:
         {"write": {"calc.py": RIGHT}, "run": [runs.replace("{python}", sys.executable)] * 2, **answer()}, signal="agent"
     )
     rows = driven.rows(code=0, real=True)
-    assert len(driven.desk.json("history")["runs"]) == 1 + 2 + 1, "RED, its own two, and one of ours"
+    assert len(driven.gated.json("history")["runs"]) == 1 + 2 + 1, "RED, its own two, and one of ours"
     assert rows[-1]["outcome"] == "done"
 
 
@@ -264,8 +264,8 @@ def test_answers_that_are_refused(track: Begin, turn: dict[str, object], signal:
     assert problem in refused["problem"]
     assert driven.state()["phase"] == "GREEN"
     assert driven.iterations()[-1].get("code", 0) == 0, "the next prompt told it"
-    assert not list((driven.desk.folder / "drive").glob("*/signal-*"))
-    assert not (driven.desk.folder / "exit-signal.yaml").exists()
+    assert not list((driven.gated.folder / "drive").glob("*/signal-*"))
+    assert not (driven.gated.folder / "exit-signal.yaml").exists()
 
 
 @pytest.mark.sweep
@@ -380,7 +380,7 @@ def test_calls_that_are_refused(
     track: Begin, settings: dict[str, Any], options: tuple[str, ...], code: int, problem: str
 ) -> None:
     driven = track("red-exited").plan({}, **settings)
-    ran = driven.desk.gate("drive", *(options if "--" in options else (*options, "--", *driven.agent)))
+    ran = driven.gated.gate("drive", *(options if "--" in options else (*options, "--", *driven.agent)))
     assert (ran.code, driven.turns()) == (code, 0)
     assert ran.has(problem)
 

@@ -57,7 +57,7 @@ def test_keys_of_the_gate_never_reach_the_agent(track: Begin) -> None:
     assert "PHASE_GATE_STORE" not in given
     assert "MY_TOKEN=hunter22" in given, "the rest is the user's own"
     assert "sesame-open-up" not in (driven.root / "seen.txt").read_text(), "nor can it be looked up in the driver"
-    (transcript_file,) = (driven.desk.folder / "drive").glob("*/0001.agent.log")
+    (transcript_file,) = (driven.gated.folder / "drive").glob("*/0001.agent.log")
     transcript = transcript_file.read_text()
     assert transcript.startswith("key *** and ***"), "and neither stands in what is kept"
 

@@ -66,13 +66,13 @@ MENDED: Turn = {
 YES: Turn = {"vote": {"vote": "approve", "confidence": 1.0}}
 
 
-class Crew:
+class PipelineDrive:
     """A small pipeline, and a fake agent for each role."""
 
     def __init__(self, track: Track) -> None:
         self.track = track
 
-    def plan(self, roles: dict[str, list[Turn]], voters: list[list[Turn]], **settings: Any) -> Crew:
+    def plan(self, roles: dict[str, list[Turn]], voters: list[list[Turn]], **settings: Any) -> PipelineDrive:
         commands = {role: self._script(role, turns) for role, turns in roles.items()}
         votes = [" ".join(self._script(f"voter{number}", turns)) for number, turns in enumerate(voters, start=1)]
         drive = {
@@ -108,12 +108,12 @@ class Crew:
 
 
 @pytest.fixture
-def crew(track: Begin) -> Crew:
-    return Crew(track(""))
+def pipeline(track: Begin) -> PipelineDrive:
+    return PipelineDrive(track(""))
 
 
-def test_each_role_does_its_part(crew: Crew) -> None:
-    crew.plan(
+def test_each_role_does_its_part(pipeline: PipelineDrive) -> None:
+    pipeline.plan(
         {
             "planner": [PLAN],
             "implementer": [answer("it is green")],
@@ -122,51 +122,59 @@ def test_each_role_does_its_part(crew: Crew) -> None:
         },
         [[YES], [YES]],
     )
-    rows = crew.rows(code=0)
+    rows = pipeline.rows(code=0)
     begun = [row["phase"] for row in rows if row["event"] == "iteration-started"]
     assert begun == ["PLAN", "BUILD", "QA"]
-    assert [crew.turns(role) for role in ("planner", "BUILD", "implementer", "debugger", "voter1")] == [1, 1, 1, 0, 1]
-    assert {row["word"]["by"] for row in crew.track.events("reviewed")} == {
+    assert [pipeline.turns(role) for role in ("planner", "BUILD", "implementer", "debugger", "voter1")] == [
+        1,
+        1,
+        1,
+        0,
+        1,
+    ]
+    assert {row["word"]["by"] for row in pipeline.track.events("reviewed")} == {
         f"{sys.executable.rpartition('/')[2]} (voter 1)",
         f"{sys.executable.rpartition('/')[2]} (voter 2)",
     }
 
 
-def test_voters_who_do_not_agree_send_the_plan_back(crew: Crew) -> None:
+def test_voters_who_do_not_agree_send_the_plan_back(pipeline: PipelineDrive) -> None:
     doubts: Turn = {"vote": {"vote": "conditional", "confidence": 1.0, "reason": "say what happens at zero"}}
     better: Turn = {
         "write": {"docs/plan.md": PLANNED + "At zero it says no.\n"},
         "expect": ["say what happens at zero", "your signal waits until the reviewers agree"],
         **answer("planned"),
     }
-    crew.plan({"planner": [PLAN, better], "implementer": [{}], "debugger": [{}]}, [[YES], [doubts, YES]], until="PLAN")
-    crew.rows(code=0)
-    assert crew.turns("planner") == 2
-    assert not crew.track.events("attempt-failed"), "that is no gate that failed"
+    pipeline.plan(
+        {"planner": [PLAN, better], "implementer": [{}], "debugger": [{}]}, [[YES], [doubts, YES]], until="PLAN"
+    )
+    pipeline.rows(code=0)
+    assert pipeline.turns("planner") == 2
+    assert not pipeline.track.events("attempt-failed"), "that is no gate that failed"
 
 
 BUSY: Turn = {"exit": 1, "err": "API Error: 429 rate_limit_error\n"}
 
 
-def test_a_voter_whose_client_is_busy_is_asked_again(crew: Crew) -> None:
-    crew.plan({"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [[YES], [BUSY, BUSY, YES]], until="PLAN")
-    rows = crew.rows(code=0)
+def test_a_voter_whose_client_is_busy_is_asked_again(pipeline: PipelineDrive) -> None:
+    pipeline.plan({"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [[YES], [BUSY, BUSY, YES]], until="PLAN")
+    rows = pipeline.rows(code=0)
     assert [row["event"] for row in rows].count("waits") == 2
-    assert [crew.turns(role) for role in ("planner", "voter1", "voter2")] == [1, 1, 3], "and only that one"
-    assert len(crew.track.events("reviewed")) == 2
+    assert [pipeline.turns(role) for role in ("planner", "voter1", "voter2")] == [1, 1, 3], "and only that one"
+    assert len(pipeline.track.events("reviewed")) == 2
     assert rows[-1]["iterations"] == 1, "waiting is no iteration, and no failure of the plan"
 
 
 @pytest.mark.sweep
-def test_a_voter_without_a_login_needs_a_person(crew: Crew) -> None:
+def test_a_voter_without_a_login_needs_a_person(pipeline: PipelineDrive) -> None:
     no: Turn = {"exit": 1, "say": "Invalid API key · Please run /login\n"}
-    crew.plan({"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [[no], [YES]], until="PLAN")
-    assert "(voter 1) can't work: Invalid API key · Please run /login" in crew.rows(code=13)[-1]["reason"]
+    pipeline.plan({"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [[no], [YES]], until="PLAN")
+    assert "(voter 1) can't work: Invalid API key · Please run /login" in pipeline.rows(code=13)[-1]["reason"]
 
 
 @pytest.mark.sweep
-def test_a_fix_is_made_and_checked_in_the_recovery(crew: Crew) -> None:
-    crew.plan(
+def test_a_fix_is_made_and_checked_in_the_recovery(pipeline: PipelineDrive) -> None:
+    pipeline.plan(
         {
             "planner": [PLAN],
             "BUILD": [{"write": {"part.py": WRONG}, **answer("built")}],
@@ -175,18 +183,18 @@ def test_a_fix_is_made_and_checked_in_the_recovery(crew: Crew) -> None:
         },
         [[YES], [YES]],
     )
-    rows = crew.rows(code=0)
+    rows = pipeline.rows(code=0)
     begun = [row["phase"] for row in rows if row["event"] == "iteration-started"]
     assert begun == ["PLAN", "BUILD", "QA", "RECOVERY", "QA"]
     tested = [(row["phase"], row["code"]) for row in rows if row["event"] == "tests-ended"]
     assert ("RECOVERY", 0) in tested or ("RECOVERY", 10) in tested
-    assert crew.turns("debugger") == 1
+    assert pipeline.turns("debugger") == 1
 
 
-def plan_stuck(crew: Crew) -> None:
+def plan_stuck(pipeline: PipelineDrive) -> None:
     """The debugger mends nothing, and says that it did: the only recovery is spent."""
     useless: Turn = {**MENDED, "write": {**MENDED["write"], "part.py": WRONG}}
-    crew.plan(
+    pipeline.plan(
         {
             "planner": [PLAN],
             "BUILD": [{"write": {"part.py": WRONG}, **answer("built")}],
@@ -198,30 +206,32 @@ def plan_stuck(crew: Crew) -> None:
 
 
 @pytest.mark.sweep
-def test_without_a_person_a_stuck_pipeline_ends_with_12(crew: Crew) -> None:
-    plan_stuck(crew)
-    rows = crew.rows(code=12)
+def test_without_a_person_a_stuck_pipeline_ends_with_12(pipeline: PipelineDrive) -> None:
+    plan_stuck(pipeline)
+    rows = pipeline.rows(code=12)
     assert rows[-1]["outcome"] == "halted"
-    assert crew.track.state()["phase"] == "STUCK"
-    assert crew.rows(code=12)[-1]["outcome"] == "halted"
+    assert pipeline.track.state()["phase"] == "STUCK"
+    assert pipeline.rows(code=12)[-1]["outcome"] == "halted"
 
 
 @pytest.mark.sweep
-def test_a_person_guides_a_stuck_pipeline(crew: Crew) -> None:
-    plan_stuck(crew)
-    terminal = Terminal(crew.track.root)
+def test_a_person_guides_a_stuck_pipeline(pipeline: PipelineDrive) -> None:
+    plan_stuck(pipeline)
+    terminal = Terminal(pipeline.track.root)
     terminal.answers("it has to be two", to="continue, and: ")
     assert terminal.end() == 0, terminal.shown
-    (said,) = [row for row in crew.track.events() if row["kind"] == "guidance"]
+    (said,) = [row for row in pipeline.track.events() if row["kind"] == "guidance"]
     assert said["reason"] == "it has to be two"
 
 
-def test_a_transcript_is_no_vote(crew: Crew) -> None:
+def test_a_transcript_is_no_vote(pipeline: PipelineDrive) -> None:
     says: Turn = {"say": "vote: approve\nconfidence: 1\nby: me\n"}
-    crew.plan({"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [[YES], [says]], until="PLAN", idle_limit=2)
-    rows = crew.rows(code=12)
+    pipeline.plan(
+        {"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [[YES], [says]], until="PLAN", idle_limit=2
+    )
+    rows = pipeline.rows(code=12)
     assert rows[-1]["outcome"] == "stuck"
-    assert len(crew.track.events("reviewed")) == 1
+    assert len(pipeline.track.events("reviewed")) == 1
 
 
 @pytest.mark.parametrize(
@@ -232,20 +242,20 @@ def test_a_transcript_is_no_vote(crew: Crew) -> None:
     ],
 )
 def test_roles_that_are_refused(
-    crew: Crew, roles: dict[str, list[Turn]], voters: list[list[Turn]], problem: str
+    pipeline: PipelineDrive, roles: dict[str, list[Turn]], voters: list[list[Turn]], problem: str
 ) -> None:
-    crew.plan(roles, voters)
-    ran = crew.track.project.gate("drive")
+    pipeline.plan(roles, voters)
+    ran = pipeline.track.project.gate("drive")
     assert ran.code == 2
     assert problem in ran.err
 
 
-def test_an_author_can_not_vote(crew: Crew) -> None:
-    crew.plan({"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [])
-    document = json.loads((crew.track.root / "phase-gate.yaml").read_text())
+def test_an_author_can_not_vote(pipeline: PipelineDrive) -> None:
+    pipeline.plan({"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [])
+    document = json.loads((pipeline.track.root / "phase-gate.yaml").read_text())
     document["drive"]["roles"]["voters"] = [" ".join(document["drive"]["roles"]["planner"])]
-    crew.track.project.write({"phase-gate.yaml": json.dumps(document) + "\n"})
-    ran = crew.track.project.gate("drive")
+    pipeline.track.project.write({"phase-gate.yaml": json.dumps(document) + "\n"})
+    ran = pipeline.track.project.gate("drive")
     assert ran.code == 2
     assert "would vote on its own work" in ran.err
 

@@ -50,7 +50,7 @@ def test_ctrl_c_twice_ends_at_once(track: Begin, drivers: Drivers) -> None:
     (ended,) = driven.iterations()
     assert (ended["how"], len(driven.events("run-started"))) == ("interrupted", 1), "no test was run after RED"
     assert driven.state()["parts"]["drive"].get("open") is None, "nothing is half recorded"
-    assert driven.desk.gate("audit").code == 0
+    assert driven.gated.gate("audit").code == 0
 
 
 def test_a_killed_driver_is_resumed(track: Begin, drivers: Drivers) -> None:
@@ -64,7 +64,7 @@ def test_a_killed_driver_is_resumed(track: Begin, drivers: Drivers) -> None:
     driver.communicate(timeout=60)
     assert is_alive(agent), "nobody was left to end it"
     assert driven.state()["parts"]["drive"]["open"]["number"] == 1
-    assert driven.desk.gate("audit").code == 0, "what was written is whole"
+    assert driven.gated.gate("audit").code == 0, "what was written is whole"
     rows = [line for line in driven.drive("--resume").out.splitlines() if line]
     assert not is_alive(agent), "and now it is gone"
     assert rows[0].startswith("  note     an earlier driver died")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from phase_gate.storage.opening import Opened, TaskReader
-from tests.drive.team import Team, call, slug_of, works
+from tests.drive.team import TaskList, call, slug_of, works
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
 
@@ -15,22 +15,22 @@ pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
 # --- honest work
 
 
-def test_a_list_comes_to_its_end(team: Team) -> None:
-    team.plan((1, 2), (3,), commit=True)
-    ran = team.drive()
+def test_a_list_comes_to_its_end(task_list: TaskList) -> None:
+    task_list.plan((1, 2), (3,), commit=True)
+    ran = task_list.drive()
     assert ran.code == 0, ran.out + ran.err
     assert ran.has("drive ends: done: all tasks are finished (3 of 3 tasks finished")
-    assert team.statuses() == {"1": "APPROVED", "2": "APPROVED", "3": "APPROVED"}
-    log = team.git("log", "--format=%s").split("\n")
+    assert task_list.statuses() == {"1": "APPROVED", "2": "APPROVED", "3": "APPROVED"}
+    log = task_list.git("log", "--format=%s").split("\n")
     assert log[:4] == ["Task 3: Write part3", "Task 2: Write part2", "Task 1: Write part1", "begin"]
-    (reported,), (reviewed,) = team.ledger(1, "executor-reported"), team.ledger(1, "reviewed")
+    (reported,), (reviewed,) = task_list.ledger(1, "executor-reported"), task_list.ledger(1, "reviewed")
     assert reported["data"]["by"] != reviewed["data"]["word"]["by"]
-    assert not list((team.root / ".phase-gate").rglob("*-*.yaml")), "no answer is left behind"
+    assert not list((task_list.root / ".phase-gate").rglob("*-*.yaml")), "no answer is left behind"
 
 
-def test_a_ledger_is_opened_once_a_step(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ledger_is_opened_once_a_step(task_list: TaskList, monkeypatch: pytest.MonkeyPatch) -> None:
     """Five transactions: the attempt begins, the report, the verify run's begin and end, the verdict."""
-    team.plan((1,))
+    task_list.plan((1,))
     opened: list[object] = []
     original = TaskReader.open
 
@@ -39,7 +39,7 @@ def test_a_ledger_is_opened_once_a_step(team: Team, monkeypatch: pytest.MonkeyPa
         return original(self, **options)
 
     monkeypatch.setattr(TaskReader, "open", count)
-    team.rows(code=0)
+    task_list.rows(code=0)
     assert len(opened) <= 5
 
 
@@ -47,82 +47,82 @@ def test_a_ledger_is_opened_once_a_step(team: Team, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.criterion("VG-36")
-def test_a_failure_goes_back_with_feedback(team: Team) -> None:
+def test_a_failure_goes_back_with_feedback(task_list: TaskList) -> None:
     wrong = {"write": {"part1.py": "PART = 0\n"}}
-    team.plan((1,), script={1: {"executor": [wrong, works(1, expect=["VERIFICATION FAILED", "grep -q"])]}})
-    team.rows(code=0)
-    assert team.failures(1) == ["VERIFY_FAILURE"]
-    assert team.turns(1, "executor") == 2
-    worked = [(row["data"]["role"], row["data"]["how"]) for row in team.ledger(1, "agent-worked")]
+    task_list.plan((1,), script={1: {"executor": [wrong, works(1, expect=["VERIFICATION FAILED", "grep -q"])]}})
+    task_list.rows(code=0)
+    assert task_list.failures(1) == ["VERIFY_FAILURE"]
+    assert task_list.turns(1, "executor") == 2
+    worked = [(row["data"]["role"], row["data"]["how"]) for row in task_list.ledger(1, "agent-worked")]
     assert worked == [("executor", "ended"), ("executor", "ended"), ("reviewer", "ended")]
-    assert all(row["data"]["seconds"] > 0 for row in team.ledger(1, "agent-worked"))
+    assert all(row["data"]["seconds"] > 0 for row in task_list.ledger(1, "agent-worked"))
 
 
-def test_a_file_that_is_not_listed_goes_back(team: Team) -> None:
+def test_a_file_that_is_not_listed_goes_back(task_list: TaskList) -> None:
     extra = works(1, run=["echo 'X = 1' > other.py && git add other.py"])
     back = works(1, run=["git rm -qf other.py"], expect=["files were changed that the task does not list: other.py"])
-    team.plan((1,), script={1: {"executor": [extra, back]}})
-    team.rows(code=0)
-    assert team.failures(1) == ["EXECUTION_FAILURE"]
+    task_list.plan((1,), script={1: {"executor": [extra, back]}})
+    task_list.rows(code=0)
+    assert task_list.failures(1) == ["EXECUTION_FAILURE"]
 
 
 @pytest.mark.sweep
-def test_a_time_out_is_tried_again_after_a_while(team: Team) -> None:
-    team.let_time_pass()
+def test_a_time_out_is_tried_again_after_a_while(task_list: TaskList) -> None:
+    task_list.let_time_pass()
     slow = {"sleep": 600}
-    team.plan(
+    task_list.plan(
         (1,),
         script={1: {"executor": [slow, works(1, expect=["TIMEOUT"])]}},
         more={1: {"timeouts": {"executor": 1}}},
     )
-    rows = team.rows(code=0)
+    rows = task_list.rows(code=0)
     (waited,) = [row for row in rows if row["event"] == "waits"]
     assert 29 < waited["seconds"] <= 30
-    assert team.failures(1) == ["TIMEOUT"]
+    assert task_list.failures(1) == ["TIMEOUT"]
 
 
-def test_a_busy_client_is_waited_for_and_not_counted(team: Team) -> None:
+def test_a_busy_client_is_waited_for_and_not_counted(task_list: TaskList) -> None:
     busy = {"exit": 1, "err": "API Error: 429 rate_limit_error\n", "report": None}
-    team.plan((1,), script={1: {"executor": [busy, works(1)], "reviewer": [busy, {}]}})
-    rows = team.rows(code=0)
+    task_list.plan((1,), script={1: {"executor": [busy, works(1)], "reviewer": [busy, {}]}})
+    rows = task_list.rows(code=0)
     assert [row["event"] for row in rows].count("waits") == 2
-    failed = [row["data"]["failure"]["counts"] for row in team.ledger(1, "attempt-failed")]
+    failed = [row["data"]["failure"]["counts"] for row in task_list.ledger(1, "attempt-failed")]
     assert failed == [False]
 
 
-def test_a_blocked_task_waits_for_the_other_one(team: Team) -> None:
+def test_a_blocked_task_waits_for_the_other_one(task_list: TaskList) -> None:
     blocked = {"report": {"status": "blocked", "error": "no part2", "blocked_by": "Task 2", "done_criteria_met": False}}
-    team.plan((1, 2), script={1: {"executor": [blocked, works(1)]}})
-    rows = team.rows(code=0)
+    task_list.plan((1, 2), script={1: {"executor": [blocked, works(1)]}})
+    rows = task_list.rows(code=0)
     begun = [row["task"] for row in rows if row["event"] == "step-started" and row["step"] == "executor"]
     assert begun == [slug_of(1), slug_of(2), slug_of(1)]
-    assert team.statuses() == {"1": "APPROVED", "2": "APPROVED"}
+    assert task_list.statuses() == {"1": "APPROVED", "2": "APPROVED"}
 
 
 # --- a person
 
 
 @pytest.mark.criterion("VG-36")
-def test_without_a_terminal_a_person_is_called_and_the_others_go_on(team: Team) -> None:
+def test_without_a_terminal_a_person_is_called_and_the_others_go_on(task_list: TaskList) -> None:
     called = ["sh", "-c", 'printf %s "$1" > called.txt', "call", "{reason}"]
-    team.plan((1, 2), (3, 4), script={1: {"executor": [{"report": None, "exit": 3}]}}, on_person_needed=called)
-    rows = team.rows(code=13)
-    assert team.statuses() == {"1": "FAILED", "2": "APPROVED", "3": "PENDING", "4": "PENDING"}
+    task_list.plan((1, 2), (3, 4), script={1: {"executor": [{"report": None, "exit": 3}]}}, on_person_needed=called)
+    rows = task_list.rows(code=13)
+    assert task_list.statuses() == {"1": "FAILED", "2": "APPROVED", "3": "PENDING", "4": "PENDING"}
     assert rows[-1]["outcome"] == "person"
-    assert (team.root / "called.txt").read_text() == rows[-1]["reason"]
+    assert (task_list.root / "called.txt").read_text() == rows[-1]["reason"]
     assert rows[-1]["next_command"] == f"phase-gate verify status --task {slug_of(1)}"
-    assert team.rows(code=13)[-1]["outcome"] == "person", "and it stays so"
-    assert team.turns(1, "executor") == 3
+    assert task_list.rows(code=13)[-1]["outcome"] == "person", "and it stays so"
+    assert task_list.turns(1, "executor") == 3
 
 
-def test_three_failing_tasks_halt_the_wave(team: Team) -> None:
+def test_three_failing_tasks_halt_the_wave(task_list: TaskList) -> None:
     fails = {"executor": [{"report": {"status": "failure", "error": "no", "done_criteria_met": False}}]}
-    team.plan((1, 2, 3, 4), script=dict.fromkeys((1, 2, 3), fails))
-    rows = team.rows(code=12)
+    task_list.plan((1, 2, 3, 4), script=dict.fromkeys((1, 2, 3), fails))
+    rows = task_list.rows(code=12)
     assert rows[-1]["outcome"] == "halted"
     assert rows[-1]["next_command"].startswith("phase-gate verify resume --wave w1")
-    assert team.statuses()["4"] == "PENDING"
-    assert team.rows(code=12)[-1]["outcome"] == "halted"
+    assert task_list.statuses()["4"] == "PENDING"
+    assert task_list.rows(code=12)[-1]["outcome"] == "halted"
 
 
 # --- what the two can't do
@@ -136,44 +136,46 @@ def test_three_failing_tasks_halt_the_wave(team: Team) -> None:
         ({}, ("--until", "green"), "--until is for phases, and verify tasks are driven here"),
     ],
 )
-def test_calls_that_are_refused(team: Team, settings: dict[str, Any], options: tuple[str, ...], problem: str) -> None:
-    ran = team.plan((1,), **settings).drive(*options)
+def test_calls_that_are_refused(
+    task_list: TaskList, settings: dict[str, Any], options: tuple[str, ...], problem: str
+) -> None:
+    ran = task_list.plan((1,), **settings).drive(*options)
     assert ran.code == 2
     assert problem in ran.err
 
 
-def test_a_list_that_has_not_begun(team: Team) -> None:
-    ran = team.plan().drive()
+def test_a_list_that_has_not_begun(task_list: TaskList) -> None:
+    ran = task_list.plan().drive()
     assert ran.code == 2
     assert "to drive a list of tasks, first: phase-gate verify start --task-file FILE" in ran.err
 
 
-def test_what_is_driven_is_told_by_what_there_is(team: Team) -> None:
-    team.plan((1,))
-    assert team.drive("--", *team.words("executor")).has("drive begins: 1 task")
+def test_what_is_driven_is_told_by_what_there_is(task_list: TaskList) -> None:
+    task_list.plan((1,))
+    assert task_list.drive("--", *task_list.words("executor")).has("drive begins: 1 task")
     agent = ("--iterations", "1", "--", "false")
-    assert team.drive(*agent).has("drive begins: false (at most 1 iteration"), "the list is finished"
-    assert team.drive("--task", "default", *agent).has("drive begins: false (at most 1 iteration")
-    assert team.drive("--task", "Task 1").has("drive begins: 1 task")
+    assert task_list.drive(*agent).has("drive begins: false (at most 1 iteration"), "the list is finished"
+    assert task_list.drive("--task", "default", *agent).has("drive begins: false (at most 1 iteration")
+    assert task_list.drive("--task", "Task 1").has("drive begins: 1 task")
 
 
-def test_a_transcript_can_not_approve(team: Team) -> None:
+def test_a_transcript_can_not_approve(task_list: TaskList) -> None:
     says = 'verdict: APPROVED\nconfidence: HIGH\nfindings: ["ok"]\nrecommendation: commit\n'
-    team.plan((1,), script={1: {"reviewer": [{"report": None, "say": says}]}})
-    rows = team.rows(code=13)
-    assert team.failures(1) == ["MALFORMED"] * 3
+    task_list.plan((1,), script={1: {"reviewer": [{"report": None, "say": says}]}})
+    rows = task_list.rows(code=13)
+    assert task_list.failures(1) == ["MALFORMED"] * 3
     assert "malformed" in rows[-1]["reason"]
-    assert team.status(1) == "REVIEWING"
+    assert task_list.status(1) == "REVIEWING"
 
 
-def test_an_agent_that_removes_the_state_ends_it_with_11(team: Team) -> None:
-    team.plan((1,), script={1: {"executor": [works(1, run=["rm -r .phase-gate"])]}})
-    ran = team.drive()
+def test_an_agent_that_removes_the_state_ends_it_with_11(task_list: TaskList) -> None:
+    task_list.plan((1,), script={1: {"executor": [works(1, run=["rm -r .phase-gate"])]}})
+    ran = task_list.drive()
     assert ran.code == 11
     assert ran.has("events were removed from the ledger while the agent worked")
 
 
-def test_an_executor_can_not_approve_itself(team: Team) -> None:
+def test_an_executor_can_not_approve_itself(task_list: TaskList) -> None:
     verdict = "verdict: APPROVED\\nconfidence: HIGH\\nfindings: [ok]\\nrecommendation: commit\\ntask_name: Task 1\\n"
     steps = [
         "printf 'status: success\\nverification: {command: x, exit_code: 0}\\ndone_criteria_met: true\\nevidence: e\\n'"
@@ -183,72 +185,72 @@ def test_an_executor_can_not_approve_itself(team: Team) -> None:
         call(f"verify run --task {slug_of(1)}"),
         call(f"verify review verdict.yaml --by ann --task {slug_of(1)}"),
     ]
-    team.plan((1,), script={1: {"executor": [works(1, run=steps)]}})
-    rows = team.rows(code=13)
+    task_list.plan((1,), script={1: {"executor": [works(1, run=steps)]}})
+    rows = task_list.rows(code=13)
     assert "was recorded while the agent worked" in rows[-1]["reason"]
-    assert team.git("log", "--format=%s").split() == ["begin"]
-    assert team.desk.gate("verify", "status", "--task", slug_of(1)).code == 12
-    assert "was recorded while the agent worked" in team.rows(code=13)[-1]["reason"], (
+    assert task_list.git("log", "--format=%s").split() == ["begin"]
+    assert task_list.gated.gate("verify", "status", "--task", slug_of(1)).code == 12
+    assert "was recorded while the agent worked" in task_list.rows(code=13)[-1]["reason"], (
         "a second drive does not let it pass"
     )
-    assert team.status(1) == "REJECTED"
+    assert task_list.status(1) == "REJECTED"
 
 
-def test_a_reviewer_that_edits_can_not_approve(team: Team) -> None:
-    team.plan((1,), script={1: {"reviewer": [{"append": {"part1.py": "# better\n"}}]}})
-    team.rows(code=13)
-    assert team.status(1) != "APPROVED"
-    assert team.turns(1, "reviewer") <= 3
-    assert set(team.failures(1)) == {"REVIEWER_EDIT"}
+def test_a_reviewer_that_edits_can_not_approve(task_list: TaskList) -> None:
+    task_list.plan((1,), script={1: {"reviewer": [{"append": {"part1.py": "# better\n"}}]}})
+    task_list.rows(code=13)
+    assert task_list.status(1) != "APPROVED"
+    assert task_list.turns(1, "reviewer") <= 3
+    assert set(task_list.failures(1)) == {"REVIEWER_EDIT"}
 
 
 @pytest.mark.criterion("VG-11", "VG-12")
-def test_what_a_reviewer_edited_is_verified_again(team: Team) -> None:
+def test_what_a_reviewer_edited_is_verified_again(task_list: TaskList) -> None:
     told = {"expect": ["REVIEWER CHANGED FILES", "changed files while reviewing: part1.py"]}
     edits = {"append": {"part1.py": "# better\n"}}
-    team.plan((1,), script={1: {"executor": [works(1), told], "reviewer": [edits, {}]}})
-    team.rows(code=0)
-    assert (team.status(1), team.failures(1)) == ("APPROVED", ["REVIEWER_EDIT"])
-    assert len(team.ledger(1, "verify-ran")) == 2
+    task_list.plan((1,), script={1: {"executor": [works(1), told], "reviewer": [edits, {}]}})
+    task_list.rows(code=0)
+    assert (task_list.status(1), task_list.failures(1)) == ("APPROVED", ["REVIEWER_EDIT"])
+    assert len(task_list.ledger(1, "verify-ran")) == 2
 
 
 # --- after something unusual
 
 
-def test_what_changed_while_a_review_waited_is_verified_again(team: Team) -> None:
+def test_what_changed_while_a_review_waited_is_verified_again(task_list: TaskList) -> None:
     away = {"exit": 1, "err": "Error: not logged in\n", "report": None}
-    team.plan((1, 2), script={1: {"reviewer": [away, {}]}})
-    team.rows(code=13)
-    assert team.statuses() == {"1": "REVIEWING", "2": "APPROVED"}
-    team.rows(code=0)
-    assert team.statuses() == {"1": "APPROVED", "2": "APPROVED"}
-    assert team.turns(1, "reviewer") == 2, "it is not asked about evidence that is stale"
-    assert team.failures(1) == ["VERIFY_FAILURE"]
+    task_list.plan((1, 2), script={1: {"reviewer": [away, {}]}})
+    task_list.rows(code=13)
+    assert task_list.statuses() == {"1": "REVIEWING", "2": "APPROVED"}
+    task_list.rows(code=0)
+    assert task_list.statuses() == {"1": "APPROVED", "2": "APPROVED"}
+    assert task_list.turns(1, "reviewer") == 2, "it is not asked about evidence that is stale"
+    assert task_list.failures(1) == ["VERIFY_FAILURE"]
 
 
-def test_an_agent_that_ends_with_an_error_and_leaves_a_success_makes_a_weak_pass(team: Team) -> None:
-    team.plan((1,), script={1: {"executor": [works(1, exit=3)]}})
-    assert team.drive().has("failed with 3", "(weak)")
-    document = team.desk.json("verify", "status", "--task", slug_of(1))
+def test_an_agent_that_ends_with_an_error_and_leaves_a_success_makes_a_weak_pass(task_list: TaskList) -> None:
+    task_list.plan((1,), script={1: {"executor": [works(1, exit=3)]}})
+    assert task_list.drive().has("failed with 3", "(weak)")
+    document = task_list.gated.json("verify", "status", "--task", slug_of(1))
     assert "the executor ended with 3" in document["weak_because"]
 
 
-def test_a_malformed_verdict_is_told_to_people_and_to_the_reviewer(team: Team) -> None:
+def test_a_malformed_verdict_is_told_to_people_and_to_the_reviewer(task_list: TaskList) -> None:
     again = {"expect": ["# Your last verdict did not count", "verdict can't be 'FINE'"]}
-    team.plan((1,), script={1: {"reviewer": [{"report": {"verdict": "FINE"}}, again]}})
-    ran = team.drive()
+    task_list.plan((1,), script={1: {"reviewer": [{"report": {"verdict": "FINE"}}, again]}})
+    ran = task_list.drive()
     assert ran.code == 0, ran.out
     assert ran.has(f"{slug_of(1)}: attempt 1: MALFORMED: ", "verdict can't be 'FINE'")
 
 
-def test_status_says_how_far_the_list_is(team: Team) -> None:
-    team.plan((1,))
-    assert team.desk.gate("status").has("no cycle has begun, and verify tasks are left")
-    team.rows(code=0)
+def test_status_says_how_far_the_list_is(task_list: TaskList) -> None:
+    task_list.plan((1,))
+    assert task_list.gated.gate("status").has("no cycle has begun, and verify tasks are left")
+    task_list.rows(code=0)
     for words in (("status",), ("verify", "status")):
-        ran = team.desk.gate(*words)
+        ran = task_list.gated.gate(*words)
         assert ran.has("all verify tasks are finished")
         assert "--phase=red" not in ran.out
-    (team.root / ".phase-gate" / "verify-drive.lock").touch()
+    (task_list.root / ".phase-gate" / "verify-drive.lock").touch()
     for words in (("status",), ("verify", "status")):
-        assert team.desk.gate(*words).has("the drive of the list was killed: phase-gate drive continues it")
+        assert task_list.gated.gate(*words).has("the drive of the list was killed: phase-gate drive continues it")

@@ -90,7 +90,7 @@ def test_a_person_is_asked_and_answers(track: Begin, at_terminal: Opens) -> None
     terminal = at_terminal(driven.root, "--", *driven.agent)
     shown = terminal.read_until("working \\x1b[31mred")
     assert "agent works" in shown, "the live view is there"
-    (driven.desk.folder / "seen").touch()
+    (driven.gated.folder / "seen").touch()
     assert "\x1b[31m" not in shown + terminal.answers("no, more tests", to=DONE_BECAUSE)
     assert "iteration 2: GREEN" in terminal.answers("both pass, I looked", to=DONE_BECAUSE)
     assert terminal.end() == 0, terminal.shown

@@ -16,7 +16,7 @@ ME, OTHER, ROOT = 1000, 1001, 0
 OPEN, TEMPORARY = 0o777, 0o1777
 
 
-class Scene(Value):
+class FolderTree(Value):
     """A world below one folder: `top/` with what lies in it, and who is where."""
 
     #: Files, and folders with a slash behind; the start is made, too.
@@ -29,28 +29,28 @@ class Scene(Value):
     trusted: str = ""
 
 
-def climb(folder: Path, scene: Scene) -> Climb:
-    (folder / scene.start).mkdir(parents=True)
-    for mark in scene.marks:
+def climb(folder: Path, tree: FolderTree) -> Climb:
+    (folder / tree.start).mkdir(parents=True)
+    for mark in tree.marks:
         place = folder / mark
         place.parent.mkdir(parents=True, exist_ok=True)
         place.mkdir(exist_ok=True) if mark.endswith("/") else place.touch()
     resolved = folder.resolve()
     return Climb(
-        folder / scene.start,
-        uid=scene.uid,
-        home=str(resolved / scene.home) if scene.home else "",
-        trusted=str(resolved / scene.trusted) if scene.trusted else "",
-        lstat=looker(resolved, scene),
+        folder / tree.start,
+        uid=tree.uid,
+        home=str(resolved / tree.home) if tree.home else "",
+        trusted=str(resolved / tree.trusted) if tree.trusted else "",
+        lstat=looker(resolved, tree),
     )
 
 
-def looker(folder: Path, scene: Scene) -> Callable[[Path], os.stat_result]:
+def looker(folder: Path, tree: FolderTree) -> Callable[[Path], os.stat_result]:
     def look(path: Path) -> os.stat_result:
         os.lstat(path)  # it has to be there
         if not path.is_relative_to(folder) or path == folder:
             raise PermissionError("beyond this world")
-        found = scene.owners.get(path.relative_to(folder).as_posix(), scene.uid or ME)
+        found = tree.owners.get(path.relative_to(folder).as_posix(), tree.uid or ME)
         uid, mode = found if isinstance(found, tuple) else (found, 0o755)
         return os.stat_result((0o040000 | mode, 0, 0, 0, uid, 0, 0, 0, 0, 0))
 
@@ -66,41 +66,41 @@ BELOW = ("top", "top/a", "top/a/b")
     ("scene", "expected"),
     [
         # home
-        pytest.param(Scene(home="top"), "top/a/b", id="strays-in-the-home-folder"),
-        pytest.param(Scene(marks=GIT, start="top", home="top"), "top", id="the-project-is-the-home-folder"),
-        pytest.param(Scene(home="top", trusted="top"), "top", id="a-home-that-is-trusted-is-a-root"),
+        pytest.param(FolderTree(home="top"), "top/a/b", id="strays-in-the-home-folder"),
+        pytest.param(FolderTree(marks=GIT, start="top", home="top"), "top", id="the-project-is-the-home-folder"),
+        pytest.param(FolderTree(home="top", trusted="top"), "top", id="a-home-that-is-trusted-is-a-root"),
         # folders of another owner
-        pytest.param(Scene(owners={"top": OTHER}), "top/a/b", id="strays-in-a-folder-of-another-user"),
+        pytest.param(FolderTree(owners={"top": OTHER}), "top/a/b", id="strays-in-a-folder-of-another-user"),
         pytest.param(
-            Scene(marks=GIT, owners={"top/a": ROOT}), "top", id="a-folder-that-a-container-made-in-my-repository"
+            FolderTree(marks=GIT, owners={"top/a": ROOT}), "top", id="a-folder-that-a-container-made-in-my-repository"
         ),
         pytest.param(
-            Scene(owners=dict.fromkeys((*BELOW, "top/.git"), OTHER), uid=ROOT),
+            FolderTree(owners=dict.fromkeys((*BELOW, "top/.git"), OTHER), uid=ROOT),
             "top",
             id="root-in-a-container-with-a-mounted-checkout",
         ),
-        pytest.param(Scene(owners={"top": OTHER}, trusted="top"), "top", id="another-owner-is-trusted"),
+        pytest.param(FolderTree(owners={"top": OTHER}, trusted="top"), "top", id="another-owner-is-trusted"),
         # folders that everybody may write to
-        pytest.param(Scene(owners={"top": (ROOT, TEMPORARY)}), "top/a/b", id="tmp"),
+        pytest.param(FolderTree(owners={"top": (ROOT, TEMPORARY)}), "top/a/b", id="tmp"),
         pytest.param(
-            Scene(owners={"top": (ME, OPEN), "top/.git": OTHER}),
+            FolderTree(owners={"top": (ME, OPEN), "top/.git": OTHER}),
             "top/a/b",
             id="another-user-made-a-repository-in-my-open-folder",
         ),
-        pytest.param(Scene(marks=GIT, owners={"top": (ME, OPEN)}), "top", id="my-repository-is-open-to-all"),
+        pytest.param(FolderTree(marks=GIT, owners={"top": (ME, OPEN)}), "top", id="my-repository-is-open-to-all"),
         pytest.param(
-            Scene(marks=("top/pytest.ini",), owners=dict.fromkeys(BELOW, (ME, OPEN))),
+            FolderTree(marks=("top/pytest.ini",), owners=dict.fromkeys(BELOW, (ME, OPEN))),
             "top",
             id="a-0777-mount-without-git",
         ),
         # Windows: no owners, and permissions that say 0777 of every folder
         pytest.param(
-            Scene(owners=dict.fromkeys(BELOW, (0, OPEN)), uid=None), "top", id="no-rule-about-owners-on-windows"
+            FolderTree(owners=dict.fromkeys(BELOW, (0, OPEN)), uid=None), "top", id="no-rule-about-owners-on-windows"
         ),
     ],
 )
-def test_where_the_climb_ends(tmp_path: Path, scene: Scene, expected: str) -> None:
-    way = climb(tmp_path, scene)
+def test_where_the_climb_ends(tmp_path: Path, tree: FolderTree, expected: str) -> None:
+    way = climb(tmp_path, tree)
     root = find_root(way)
     assert root == tmp_path.resolve() / expected
     way.refuse_foreign(root)  # all of these are the user's
@@ -112,23 +112,25 @@ FOREIGN = dict.fromkeys((*BELOW, "top/.git"), OTHER)
 @pytest.mark.parametrize(
     ("scene", "refused"),
     [
-        pytest.param(Scene(marks=GIT, start="top", owners=FOREIGN), "top", id="a-checkout-of-another-user"),
-        pytest.param(Scene(marks=GIT, owners=FOREIGN, trusted="top/a/b/c"), "top", id="what-is-trusted-lies-deeper"),
+        pytest.param(FolderTree(marks=GIT, start="top", owners=FOREIGN), "top", id="a-checkout-of-another-user"),
         pytest.param(
-            Scene(marks=("top/.git/", "top/a/.git/"), start="top/a", owners={"top/a": OTHER, "top/a/.git": OTHER}),
+            FolderTree(marks=GIT, owners=FOREIGN, trusted="top/a/b/c"), "top", id="what-is-trusted-lies-deeper"
+        ),
+        pytest.param(
+            FolderTree(marks=("top/.git/", "top/a/.git/"), start="top/a", owners={"top/a": OTHER, "top/a/.git": OTHER}),
             "top/a",
             id="another-users-clone-in-my-repository",
         ),
     ],
 )
-def test_a_root_of_another_owner_is_refused(tmp_path: Path, scene: Scene, refused: str) -> None:
-    way = climb(tmp_path, scene)
+def test_a_root_of_another_owner_is_refused(tmp_path: Path, tree: FolderTree, refused: str) -> None:
+    way = climb(tmp_path, tree)
     with pytest.raises(ForeignRootError) as caught:
         way.refuse_foreign(find_root(way))
     place = tmp_path.resolve() / refused
     assert f"the root {place} belongs to " in caught.value.problem
     assert caught.value.remedy.endswith(f"PHASE_GATE_TRUST_ROOT={place}")
-    trusting = Climb(way.start, uid=scene.uid, trusted=str(place), lstat=looker(tmp_path.resolve(), scene))
+    trusting = Climb(way.start, uid=tree.uid, trusted=str(place), lstat=looker(tmp_path.resolve(), tree))
     assert find_root(trusting) == place
     trusting.refuse_foreign(place)
 

@@ -21,7 +21,7 @@ _COMMAND = re.compile(r"phase-gate (verify [^;`]*?)(?=$|[;`]|, | says)")
 _WAIT = re.compile(r"wait (\d+) s")
 
 
-class Team:
+class Workers:
     """Does what is asked for. What goes wrong on the way is written down for each task, attempt by attempt."""
 
     def __init__(self, gate: Gate) -> None:
@@ -98,29 +98,29 @@ class Team:
 
 
 @pytest.fixture
-def team(project: Project, monkeypatch: pytest.MonkeyPatch) -> Team:
+def workers(project: Project, monkeypatch: pytest.MonkeyPatch) -> Workers:
     gate = Gate(project, monkeypatch)
     project.write({".gitignore": "*.yaml\n__pycache__/\n", "planner.py": "def planner_id():\n    return 1\n"})
     project.commit_all()
     for key in ("user.name", "user.email"):
         project.git("config", key, "dev@example.org")
-    return Team(gate)
+    return Workers(gate)
 
 
 @pytest.mark.processes
-def test_a_list_of_three_tasks_has_no_dead_end(team: Team) -> None:
-    gate = team.gate
+def test_a_list_of_three_tasks_has_no_dead_end(workers: Workers) -> None:
+    gate = workers.gate
     files = {"Task 1: Parts": "parts.py", "Task 2: Planner": "rest.py", "Task 3: Ground": "planner.py"}
     tasks = [gate.task(name=name, files=[file]) for name, file in files.items()]
     tasks[0]["verify"] = python("-c 'import parts; assert parts.PARTS'")
     gate.project.write({"parts.py": "PARTS = 3\n"})
     ran = gate.start(document=tasks)
     for _ in range(ENOUGH):
-        ran = team.follow(ran)
+        ran = workers.follow(ran)
         if all(row["commit_sha"] for row in gate.json("verify", "status")["tasks"]):
             break
-    assert ran.has("committed as"), "\n".join(team.said)
-    assert team.follow(ran).code == 0, "all is done, and the last message says how to see that"
+    assert ran.has("committed as"), "\n".join(workers.said)
+    assert workers.follow(ran).code == 0, "all is done, and the last message says how to see that"
     found = [each["failure_type"] for each in gate.json("verify", "status")["recent_failures"]]
     assert sorted(set(found)) == [
         "ARCHITECT_REJECTION",
