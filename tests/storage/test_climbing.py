@@ -63,7 +63,7 @@ BELOW = ("top", "top/a", "top/a/b")
 
 
 @pytest.mark.parametrize(
-    ("scene", "expected"),
+    ("tree", "expected"),
     [
         # home
         pytest.param(FolderTree(home="top"), "top/a/b", id="strays-in-the-home-folder"),
@@ -110,7 +110,7 @@ FOREIGN = dict.fromkeys((*BELOW, "top/.git"), OTHER)
 
 
 @pytest.mark.parametrize(
-    ("scene", "refused"),
+    ("tree", "refused"),
     [
         pytest.param(FolderTree(marks=GIT, start="top", owners=FOREIGN), "top", id="a-checkout-of-another-user"),
         pytest.param(
