@@ -29,6 +29,8 @@ UNDERSTOOD = (
     ".run",
     ".green",
     ".kind",
+    ".tier",
+    ".change",
     ".status",
     ".answer",
     ".id",

@@ -159,6 +159,14 @@ def test_a_flaw_has_its_line_in_the_file(text: str, line: int) -> None:
     assert checked.line == line
 
 
+def test_a_diagram_that_mermaid_would_not_draw_is_flawed() -> None:
+    """Mermaid's own limit; some longer texts take its parser here minutes."""
+    longest = "flowchart TD\n" + " A-->B\n" * 7_141
+    assert mermaid(longest).flaw == ""
+    longer = mermaid(longest + " A-->B\n", line=3)
+    assert (longer.flaw, longer.line) == ("longer than the 50,000 characters that Mermaid draws", 3)
+
+
 # --- what is not known
 
 

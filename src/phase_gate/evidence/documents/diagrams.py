@@ -164,6 +164,10 @@ def check(diagrams: Iterable[Diagram], root: Path, *, timeout: float) -> list[Ch
 NO_MERMAN = "no parser for Mermaid is installed (pip install 'pytest-phase-gate[mermaid]')"
 
 
+#: Mermaid's own limit (`maxTextSize`): it draws no diagram with more characters.
+_LONGEST = 50_000
+
+
 def check_mermaid(diagrams: Iterable[Diagram]) -> Iterator[Checked]:
     """Yield the parser's result for each diagram."""
     try:
@@ -180,6 +184,10 @@ def check_mermaid(diagrams: Iterable[Diagram]) -> Iterator[Checked]:
 
 
 def _parse(parser: Merman, diagram: Diagram) -> Checked:
+    if len(diagram.text) > _LONGEST:
+        return Checked(
+            diagram=diagram, flaw=f"longer than the {_LONGEST:,} characters that Mermaid draws", line=diagram.line
+        )
     # This parser requires front matter to begin on the first line.
     text = diagram.text.lstrip("\n")
     if parser.validate(text, None).valid:
