@@ -130,8 +130,8 @@ def test_numbers_stand_below_each_other() -> None:
 @pytest.mark.parametrize(
     ("encoding", "title"),
     [
-        ("ascii", "phase gate: RED - run 1 - 2 tests"),
-        ("cp437", "phase gate: RED · run 1 · 2 tests"),
+        ("ascii", "phase gate: RED - iteration 1 - 2 tests"),
+        ("cp437", "phase gate: RED · iteration 1 · 2 tests"),
     ],
 )
 def test_a_panel_has_only_signs_that_its_terminal_has(encoding: str, title: str, project: Project) -> None:

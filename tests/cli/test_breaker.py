@@ -80,6 +80,18 @@ def test_the_stuck_report(stuck: CommandProject) -> None:
         assert text in ran.out, text
 
 
+def test_the_stuck_report_names_the_condition_where_no_test_fails(begin: Begin) -> None:
+    gated = begin("")
+    for number in range(6):
+        gated.project.write(calc=f"{CALC}\n\nTRY = {number}\n", test_calc=FAILING_TESTS)
+        gated.project.run("--phase=red")
+    report = gated.json("status")["stuck"]
+    assert (report["failing_now"], report["guards_now"], report["failed_iterations"]) == ({}, [], 6)
+    assert gated.gate("status").has(
+        "What fails now\n  tests_failing == tests_total is not met\n  tests_passing == 0 is not met\n"
+    )
+
+
 # --- a person lets it try again
 
 

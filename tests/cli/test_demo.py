@@ -24,7 +24,7 @@ def test_it_tells_the_story_wherever_it_is_called(project: Project) -> None:
         "demo", PHASE_GATE_TASK="../x", PHASE_GATE_DIR="nowhere", PYTEST_ADDOPTS="--nonsense", COLUMNS="100"
     )
     assert ran.code == 0, ran.out + ran.err
-    assert ran.has("1. RED. ", "$ pytest --phase=red", "phase gate: RED · run 1 · 3 tests")
+    assert ran.has("1. RED. ", "$ pytest --phase=red", "phase gate: RED · iteration 1 · 3 tests")
     assert ran.has("The gate refuses", "Gate 2  early    ", "Exit signal set but Gate 1 not satisfied")
     assert ran.has("one green run is never enough", "needs one more green run with no file changes")
     assert ran.has("both gates are open: GREEN has exited", "That is the whole idea;")

@@ -88,6 +88,12 @@ def test_code_that_nobody_has_tested_keeps_it_closed(begin: Begin) -> None:
     assert (ran.code, ran.has("- guard   code-as-tested")) == (10, True)
 
 
+def test_a_missing_extra_is_named_when_the_phase_begins(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "markdown_it", None)
+    ran = begin("refactor-exited").gate("advance")
+    assert ran.has("  next: run: pip install 'pytest-phase-gate[documents]', then do what Gate 1 asks for")
+
+
 def test_what_can_not_be_measured_is_said_with_what_to_install(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     gated = begin("document")
     gated.project.write(GOOD)

@@ -42,7 +42,7 @@ def test_it_ends_as_the_task_stands(begin: Begin, story: str, code: int) -> None
 def test_the_last_verdict_in_full(begin: Begin) -> None:
     gated = begin("green-once")
     assert gated.gate("explain").has(
-        "phase gate: GREEN · run 1",
+        "phase gate: GREEN · iteration 1",
         "  + tests_failing == 0",
         "  - consecutive_green_runs >= required_green_runs      1 >= 2",
         "  + guards  complete-run",
@@ -57,7 +57,9 @@ def test_what_came_after_the_verdict_is_said(begin: Begin) -> None:
     gated = begin("green-exited")
     assert "\nnow " not in gated.gate("explain").out
     gated.project.write({"calc.py": "MORE = 1\n"})
-    assert gated.gate("explain").has("\nnow     ", "files have changed since")
+    ran = gated.gate("explain")
+    assert ran.has("\nnow     files have changed since", "\nnext    pytest --phase=auto\n")
+    assert ran.out.count("\nnext ") == 1
 
 
 @pytest.mark.parametrize(

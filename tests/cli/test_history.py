@@ -30,7 +30,7 @@ def test_the_table(begin: Begin) -> None:
     ran = gated.gate("history")
     assert ran.code == 0
     title, red, green = ran.out.splitlines()
-    assert title.split() == ["began", "phase", "run", "kind", "tests"]
+    assert title.split() == ["began", "phase", "iteration", "kind", "tests"]
     assert red.split()[1:] == ["RED", "1", "complete", "2", "failed"]
     assert green.split()[1:] == ["GREEN", "1", "complete", "2", "passed"]
 

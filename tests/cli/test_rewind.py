@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from phase_gate.storage.store import DRIVE_NAME
 from tests.cli.conftest import Begin
 
 
@@ -25,6 +26,24 @@ def test_back_in_an_earlier_phase(begin: Begin, story: str, wanted: str, expecte
     status = gated.json("status")
     assert (status["phase"], status["iteration"], status["streak"], status["exited"]) == (expected, 0, 0, False)
     assert [event["kind"] for event in gated.json("history", "--events")["events"]][-2:] == ["rewound", "phase-entered"]
+
+
+def test_an_earlier_run_is_forgotten_there(begin: Begin) -> None:
+    gated = begin("green-once")
+    gated.project.run("--phase=green", "-k", "test_add")
+    assert gated.json("status")["reason"].startswith("a run came after the last verdict (partial)")
+    gated.gate("rewind", "green", "--reason", "a test is missing")
+    assert gated.json("status")["reason"] == "no complete run in GREEN yet"
+
+
+def test_an_agent_of_a_drive_can_not_go_back(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    gated = begin("green-once")
+    monkeypatch.setenv("PHASE_GATE_ANSWER", str(gated.folder / "drive" / f"signal-{'0' * 16}.yaml"))
+    lock = gated.store().hold(DRIVE_NAME)
+    code, slug, problem = gated.error("rewind", "red", "--reason", "the test is wrong")
+    assert (code, slug, problem) == (13, "not-allowed", "an agent of a drive can't go back to an earlier phase")
+    lock.release()
+    assert gated.gate("rewind", "red", "--reason", "the test is wrong").code == 0, "no drive is going on"
 
 
 def test_it_says_what_to_do_there(begin: Begin) -> None:

@@ -78,7 +78,7 @@ def test_shards_on_github(machine: Callable[..., Machine]) -> None:
     shards, gate = by_job(machine("ci-gate").github(read("ci-gate", "github-shards.yml")))
     assert [step.code for step in shards] == [0] * 6, shards[0].out
     assert [step.code for step in gate] == [0, 0], gate[-1].out
-    assert "GREEN · run 2 · 13 tests" in gate[-1].out
+    assert "GREEN · iteration 2 · 13 tests" in gate[-1].out
 
 
 def test_shards_on_gitlab_of_which_some_fail(machine: Callable[..., Machine]) -> None:

@@ -85,7 +85,7 @@ def test_with_v_it_has_every_clause_and_guard(altered: Evaluation) -> None:
 
 def test_with_qq_it_is_one_line(altered: Evaluation) -> None:
     (line,) = render_panel(altered, verbosity=-2)
-    assert line.text == f"phase gate: GREEN · run 1 · 2 tests: {altered.verdict}; next: {altered.next_hint}"
+    assert line.text == f"phase gate: GREEN · iteration 1 · 2 tests: {altered.verdict}; next: {altered.next_hint}"
 
 
 def test_what_was_not_measured_is_not_ticked(altered: Evaluation) -> None:

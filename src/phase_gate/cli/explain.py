@@ -41,9 +41,9 @@ def explain(call: Call) -> Done:
     if call.arguments.gate_result:
         return _gate_result(call, document, standing.exit_code)
     width = screen_width()
-    text = panel_text(render_panel(evaluation, verbosity=1, width=width), width=width)
-    if (standing.verdict, standing.next_step) != (evaluation.verdict, evaluation.next_step):  # no longer current
-        text = f"{text}\n{show_rows(('', f'now     {standing.verdict}', f'next    {standing.next_step}'))}"
+    is_current = (standing.verdict, standing.next_step) == (evaluation.verdict, evaluation.next_step)
+    lines = render_panel(evaluation, verbosity=1, width=width, now=None if is_current else standing)
+    text = panel_text(lines, width=width)
     verdict = {"evaluation": document, "open": standing.is_open, **standing.document}
     return Done(text=text, document=verdict, code=standing.exit_code)
 

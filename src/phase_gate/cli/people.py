@@ -189,8 +189,9 @@ def stuck_report(task: Task) -> StuckReport:
         elif kind == "evaluated":
             verdict = verdict_of(line.event)
             run = verdict.run or ""
-            unmet = tuple(each.name for each in verdict.gate_1.guards if not each.passes)
-            tried |= {run: replace(tried[run], guards=unmet)} if run in tried else {}
+            guards = tuple(each.name for each in verdict.gate_1.guards if not each.passes)
+            clauses = tuple(each.text for each in verdict.gate_1.clauses if not each.met)
+            tried |= {run: replace(tried[run], guards=guards, clauses=clauses)} if run in tried else {}
     phase = task.rules.phase(state.phase)
     back = "" if phase is None else return_command(task.rules, phase, state.task)
     return describe_stuck(state.task, state.phase, at_time(state.breaker, now()), [*tried.values()], back=back)

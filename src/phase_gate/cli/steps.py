@@ -19,6 +19,7 @@ from phase_gate.decisions.advancing import EnteredPhase, JudgedPhase
 from phase_gate.decisions.advancing import advance as advance_task
 from phase_gate.decisions.signalling import give_signal, leave_answer, leave_signal
 from phase_gate.errors import NotAllowedError, PhaseOrderError, StorageError, UsageError
+from phase_gate.evidence.documents import missing_extra
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.measured import wanted_names
 from phase_gate.gate.order import refuse_baseline, shorten, stuck_error
@@ -37,7 +38,7 @@ from phase_gate.visible import show_line, show_rows
 from phase_gate.workflow.condition_text import ALIASES
 from phase_gate.workflow.metrics import METRIC_TYPES, MetricType, MetricValue
 from phase_gate.workflow.model import Phase, Workflow, requires_of
-from phase_gate.workflow.names import ANSWER_VARIABLE, DONE, STUCK, is_answer_name, of_task
+from phase_gate.workflow.names import ANSWER_VARIABLE, DONE, STUCK, call_command, is_answer_name, of_task
 
 # --- the explicit signal for Gate 2, about the last complete run
 
@@ -46,8 +47,7 @@ def signal(call: Call) -> Done:
     project, given = call.project(), _read_signal(call)
     check_signal(given)
     task = call.task(project)
-    answer = Path(call.environment.get(ANSWER_VARIABLE, ""))
-    if is_answer_name(answer.name) and answer.name.startswith("signal-") and task.store.is_driven():
+    if (answer := _answer_file(call, task)) is not None:
         leave_answer(task, given, answer)
         return Done(
             text=f"{given.answer} is left for phase-gate drive: it runs the tests when you stop, and then decides",
@@ -68,6 +68,13 @@ def signal(call: Call) -> Done:
     # The next command comes from the phase that has just begun.
     shown = answer_with(call, replace(evaluation, next_command="", next_hint=""))
     return replace(done, text=f"{shown.text}\n{answer_entry(entered).text}")
+
+
+def _answer_file(call: Call, task: Task) -> Path | None:
+    """Return the file that a drive gave its agent for the answer; None for all other users."""
+    path = Path(call.environment.get(ANSWER_VARIABLE, ""))
+    is_agent = is_answer_name(path.name) and path.name.startswith("signal-") and task.store.is_driven()
+    return path if is_agent else None
 
 
 def _read_signal(call: Call) -> Signal:
@@ -111,7 +118,9 @@ def answer_entry(entered: EnteredPhase) -> Done:
     pipeline = find_pipeline(entered.task.state)
     if pipeline is None and phase.tests == "none":
         needs = (("Gate 1", phase.gate_1.condition),)
-        step = f"do what Gate 1 asks for, then run: {step}"
+        extra = missing_extra(wanted_names(entered.task.rules, phase))
+        first = f"run: pip install 'pytest-phase-gate[{extra}]', then " if extra else ""
+        step = f"{first}do what Gate 1 asks for, then run: {step}"
     if pipeline is not None:
         attempt = pipeline.attempts.get(phase.name, 1)
         document |= {"attempt": attempt, "needs": [list(row) for row in needs]}
@@ -242,6 +251,9 @@ def rewind(call: Call) -> Done:
     if not reason.strip():
         raise UsageError("going back needs a reason", remedy='add --reason "..."')
     task.require_begun()
+    if _answer_file(call, task) is not None:
+        remedy = f"ask a person for it, then stop: {call_command('test-wrong', task.project.task)}"
+        raise NotAllowedError("an agent of a drive can't go back to an earlier phase", remedy=remedy)
     with task.transaction() as change:
         state = change.state
         assert state.phase is not None, "a task that exists is in a phase"

@@ -145,7 +145,7 @@ def _rows(runs: list[dict[str, Any]], waived: list[dict[str, Any]]) -> Iterator[
         why = f" ({run['why']})" if run["why"] else ""
         iteration = "" if run["iteration"] is None else str(run["iteration"])
         rows.append((f"{run['at'][:19]}Z", run["phase"], iteration, run["kind"], f"{counts}{why}"))
-    table = Table(title="", columns=("began", "phase", "run", "kind", "tests"), rows=tuple(rows))
+    table = Table(title="", columns=("began", "phase", "iteration", "kind", "tests"), rows=tuple(rows))
     yield from table_lines(table, width=screen_width()) if rows else ()
     for row in waived:
         yield f"waived {row['at'][:19]}Z  {describe_override(row)}"

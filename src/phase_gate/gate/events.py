@@ -91,6 +91,8 @@ def _phase_entered(state: State, event: Event) -> State:
         **_reset("stuck", "iteration", "exited", "forced", "streak", "streak_tree"),
         **_reset("measurement", "facts", "breaker", "claims", "proof"),
         evaluation_is_stale=state.evaluation is not None,
+        # Why a run did not count matters only in the phase that it was for.
+        last_run=None if state.last_run is None else replace(state.last_run, why=""),
         memory=Memory(cycle=state.memory.cycle, phase=event.data.get("remembered", {})),
         freeze=_freeze_on_entry(state.freeze, event),
     )

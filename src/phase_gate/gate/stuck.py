@@ -30,6 +30,12 @@ class Tried(Value):
     #: Failing tests with their messages.
     failures: Mapping[str, str] = field(default_factory=dict)
     guards: tuple[str, ...] = ()
+    #: Unmet clauses of Gate 1.
+    clauses: tuple[str, ...] = ()
+
+    @property
+    def is_closed(self) -> bool:
+        return bool(self.failing or self.guards or self.clauses)
 
 
 class Cause(Value):
@@ -52,6 +58,8 @@ class StuckReport(Value):
     failed_iterations: int
     failing_now: Mapping[str, str]
     guards_now: tuple[str, ...]
+    #: If no test fails and every guard is met.
+    clauses_now: tuple[str, ...]
     likely_causes: tuple[Cause, ...]
     tried: tuple[Tried, ...]
     decisions: tuple[str, ...]
@@ -69,9 +77,10 @@ def describe_stuck(task: str, phase: str, breaker: Breaker, tried: Sequence[Trie
         state=str(breaker.status),
         reason=breaker.reason,
         since=breaker.opened_at,
-        failed_iterations=sum(bool(each.failing or each.guards) for each in tried),
+        failed_iterations=sum(each.is_closed for each in tried),
         failing_now={} if last is None else dict(list(last.failures.items())[:_NAMED]),
         guards_now=() if last is None else last.guards,
+        clauses_now=() if last is None or last.failing or last.guards else last.clauses,
         likely_causes=_find_causes(tried),
         tried=tuple(tried),
         decisions=_what_to_decide(task, phase, breaker, last, back),

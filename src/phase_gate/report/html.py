@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -83,6 +84,7 @@ def load_template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["id"] = _breakable
     environment.globals |= {
         "answers": ANSWERS,
         "cell_paths": cell_paths,
@@ -109,6 +111,11 @@ def _finalize(value: object) -> object:
     if isinstance(value, float):
         return f"{value:.1f}".removesuffix(".0")
     return show(value)
+
+
+def _breakable(name: object) -> Markup:
+    """Return the name of a test or a file, with places where a line may break between its words."""
+    return Markup("<wbr/>").join(re.split(r"(?<=[_/:.\[-])(?=\w)", show(name)))
 
 
 def _asset(name: str) -> str:

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 
 from phase_gate.gate.measured import BROKEN_MODULE, NAMED_BY_REASON, WEAKENED, Finding, describe_override
-from phase_gate.gate.verdict import ANSWERS, HINT_FIRST, PREMATURE, Evaluation, Gate1Result
+from phase_gate.gate.verdict import ANSWERS, HINT_FIRST, PREMATURE, Evaluation, Gate1Result, Verdict
 from phase_gate.values import Value, field
 from phase_gate.visible import count, show_line, wrap
 from phase_gate.workflow.names import of_task
@@ -48,11 +48,13 @@ def render_panel(
     complaints: Iterable[str] = (),
     width: int = WIDTH,
     series: tuple[int, int] = (0, 0),
+    now: Verdict | None = None,
 ) -> list[Line]:
     """Return the panel's lines.
 
     :param verbosity: as pytest counts it: 1 shows every clause and guard, -2 is one line.
     :param series: with `--phase-confirm`, which run of how many this is, unless it is the last one.
+    :param now: the status of the task, if something came after the evaluation.
     """
     if verbosity < -1:
         return [_one_line(evaluation)]
@@ -73,7 +75,9 @@ def render_panel(
     lines += [_labeled("Warning", text, _YELLOW) for text in (*warnings, *complaints)]
     if verbosity > 0:
         lines.append(_labeled("verdict", evaluation.verdict, _GREEN if evaluation.gate_1.is_open else _RED))
-    lines += _next(evaluation, width, series)
+    if now is not None:
+        lines.append(_labeled("now", now.verdict, _YELLOW))
+    lines += _next(now or evaluation, width, series)
     return [row for line in lines for row in _fit(line, width)]
 
 
@@ -88,28 +92,28 @@ def _title(evaluation: Evaluation) -> str:
     if evaluation.task != "default":
         parts.append(f"task {evaluation.task}")
     void = f"{evaluation.run_kind} run" if evaluation.run is not None else evaluation.run_kind
-    parts.append(f"run {evaluation.iteration}" if evaluation.iteration is not None else void)
+    parts.append(f"iteration {evaluation.iteration}" if evaluation.iteration is not None else void)
     total = evaluation.metrics.get("tests_total")
     if isinstance(total, int):
         parts.append(count(total, "test"))
     return f"phase gate: {' · '.join(parts)}"
 
 
-def _next(evaluation: Evaluation, width: int, series: tuple[int, int]) -> list[Line]:
+def _next(verdict: Verdict, width: int, series: tuple[int, int]) -> list[Line]:
     """Return the next step. A command is never wrapped, so that it can be copied."""
     done, total = series
-    command, hint = evaluation.next_command, evaluation.next_hint
+    command, hint = verdict.next_command, verdict.next_hint
     if total:
         return [_labeled("next", f"run {done + 1} of {total} starts by itself", _BOLD)]
     if not command and not hint:
-        is_enough = evaluation.status == "waiting"  # for a step that needs only Gate 1
+        is_enough = verdict.status == "waiting"  # for a step that needs only Gate 1
         return [_labeled("next", "nothing: this step asks for Gate 1 only", _BOLD)] if is_enough else []
-    whole = f"{'next':{_LABEL}}{evaluation.next_step}"
+    whole = f"{'next':{_LABEL}}{verdict.next_step}"
     if len(whole) <= width or not hint:
         return [Line(whole, _BOLD, hang=_WHOLE)]
     if not command:
         return [_labeled("next", hint, _BOLD)]
-    if evaluation.status in HINT_FIRST:
+    if verdict.status in HINT_FIRST:
         then = Line(f"{'':{_LABEL}}then run: {command}", _BOLD, hang=_WHOLE)
         return [_labeled("next", f"{hint},", _BOLD), then]
     return [Line(f"{'next':{_LABEL}}{command}", _BOLD, hang=_WHOLE), _labeled("", hint)]

@@ -134,7 +134,8 @@ def _sections(report: StuckReport) -> Iterator[tuple[str, Iterable[str]]]:
     since = f" since {report.since}" if report.since else ""
     yield "The circuit", [f"{report.state}{since}", count(report.failed_iterations, "failed iteration")]
     failing = [" ".join((test_id, *text.strip().splitlines()[:1])) for test_id, text in report.failing_now.items()]
-    yield "What fails now", [*failing, *(f"guard {name}" for name in report.guards_now)]
+    unmet = (f"{clause} is not met" for clause in report.clauses_now)
+    yield "What fails now", [*failing, *(f"guard {name}" for name in report.guards_now), *unmet]
     yield (
         "Likely cause",
         [f"{cause.error} ({count(cause.tests, 'test')}, {count(cause.runs, 'run')})" for cause in report.likely_causes],

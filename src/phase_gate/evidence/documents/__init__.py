@@ -6,6 +6,8 @@ May read files below the root. Begin with `document_metrics`.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from importlib.util import find_spec
 from typing import Any
 
 from phase_gate.codec import to_json
@@ -27,4 +29,11 @@ class DocumentProvider(Provider):
         return measure_documents(context)
 
 
+def missing_extra(wanted: Collection[str]) -> str:
+    """Return the extra of this package that must be installed to measure these metrics; empty if none."""
+    is_wanted = not _METRICS.isdisjoint(wanted)
+    return "documents" if is_wanted and find_spec("markdown_it") is None else ""
+
+
+_METRICS = frozenset({"docs_generated", "diagrams_total", "diagrams_valid", "has_adr", "has_c4_diagrams"})
 PROVIDER = DocumentProvider()
