@@ -173,11 +173,6 @@ class StoreUnreachableError(StorageError):
     meaning = "The shared store does not answer. Your tests ran, but nothing was recorded."
 
 
-class StoreUntrustedError(StateError):
-    slug = "store-untrusted"
-    meaning = "The settings name a shared store. You decide whether your results go there."
-
-
 class MovedError(StorageError):
     slug = "store-moved"
     meaning = "Another machine wrote to the task first. This change was not recorded."

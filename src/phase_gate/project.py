@@ -34,7 +34,7 @@ STATE_FOLDER = ".phase-gate"
 #: Shipped workflows, compiled to JSON by `scripts.generate`. Every run loads one, without any parser.
 COMPILED_FOLDER = Path(__file__).parent / "workflows" / "compiled"
 
-#: Names the shared store, before the project's file.
+#: Names the shared store.
 STORE_VARIABLE = "PHASE_GATE_STORE"
 
 
@@ -121,11 +121,11 @@ class Project(Value):
 
     def shared_store(self) -> SharedStore | None:
         """Return the store that tasks are shared in; None where the state folder is all there is."""
-        if not self.configuration.store and STORE_VARIABLE not in self.environment:
+        if STORE_VARIABLE not in self.environment:
             return None
         from phase_gate.stores.choosing import open_shared
 
-        return open_shared(self.root, self.state_folder, self.configuration.store, self.environment)
+        return open_shared(self.state_folder, self.environment)
 
     def read_tasks(self, command: str) -> Look:
         """Return a function that opens any task, after all were taken over from the shared store in one question."""

@@ -49,7 +49,6 @@ ACTS: dict[str, tuple[Words, ...]] = {
     "drive": ((), ("--resume",)),
     "ci combine": ((),),
     "demo": ((),),
-    "store trust": ((),),
     "store init": ((),),
     "verify start": ((),),
     "verify next": ((),),

@@ -167,23 +167,6 @@ def configured_commands(make: Maker) -> Folder:
     return make.folder(bites=("sh", "-c", line), runs_code=frozenset({"pytest"}))
 
 
-def store_over_ssh(make: Maker) -> Folder:
-    """`phase-gate.yaml` names a store, and the repository's settings a program that would connect to it."""
-    make.commit(**{"phase-gate.yaml": "store: git:origin#shop\n"})
-    make.git("config", "remote.origin.url", "ssh://nowhere.example/a")
-    make.git("config", "core.sshCommand", f"touch {make.canary}; false")
-    return make.folder(bites=("git", "ls-remote", "origin"))
-
-
-def store_by_a_command(make: Maker) -> Folder:
-    """`phase-gate.yaml` names a program as the way to a store."""
-    program = make.beside / "program"
-    program.write_text(f"#!/bin/sh\ntouch {make.canary}\n")
-    program.chmod(0o755)
-    make.commit(**{"phase-gate.yaml": f"store: 'git:ext::{program}#shop'\n"})
-    return make.folder(bites=("git", "-c", "protocol.ext.allow=always", "ls-remote", f"ext::{program}"))
-
-
 KINDS: tuple[Callable[[Maker], Folder], ...] = (
     filter_clean,
     git_file,
@@ -195,6 +178,4 @@ KINDS: tuple[Callable[[Maker], Folder], ...] = (
     agents_hooks,
     project_code,
     configured_commands,
-    store_over_ssh,
-    store_by_a_command,
 )

@@ -21,7 +21,7 @@ from tests.support import Project
 CODES = {
     **dict.fromkeys(("status", "check", "explain", "claim", "verify status"), 10),
     **dict.fromkeys(("drive", "verify skip", "verify force"), 2),
-    **dict.fromkeys(("advance", "waive", "baseline", "breaker reset", "breaker skip", "force", "store trust"), 13),
+    **dict.fromkeys(("advance", "waive", "baseline", "breaker reset", "breaker skip", "force"), 13),
     **dict.fromkeys(("store init", "pipeline vote", "pipeline request", "pipeline recover"), 13),
     **dict.fromkeys((name for name in ACTS if name.startswith("verify ") and name[7:] not in ("skip", "force")), 13),
     **dict.fromkeys(("verify show",), 13),
@@ -68,7 +68,7 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
     "ci combine": (11, "no record of a shard is in phase-gate-shards [shards-refused]"),
     "audit": (0, "intact: 0 events"),
     "store status": (0, "no shared store is named"),
-    **dict.fromkeys(("store trust", "store init"), (13, "no shared store is named")),
+    "store init": (13, "no shared store is named"),
     "doctor": (0, "none yet: the first run creates it"),
 }
 

@@ -217,8 +217,6 @@ WRONG_STRUCTURE = [
     pytest.param("docs: '*.md'", "1:7", "docs has to be a list", "[one", id="docs-without-brackets"),
     pytest.param("evidence: {commands: {b: {}}}", "1:26", "the key 'run' is missing", "", id="a-command-without-one"),
     pytest.param("evidence: {commands: {B: {run: a}}}", "1:23", "can't be named", "lower case", id="a-command-named-B"),
-    pytest.param("store: git:origin", "1:8", "is named with its project", "git:REMOTE#PROJECT", id="no-project"),
-    pytest.param("store: origin#shop", "1:8", "is no store that we know", "git:REMOTE#PROJECT", id="no-kind-of-store"),
     pytest.param("overrides: {allow_non_interactive: on}", "1:36", "boolean, not 'on'", "true", id="on-for-true"),
 ]
 
@@ -229,10 +227,6 @@ WRONG_MEANING = [
     ),
     pytest.param("confidence: {threshold: 101}", "1:25", "threshold can't be 101", "100 or less", id="sure-of-101"),
     pytest.param("confidence: {low: 80}", "1:19", "it is above the threshold, 70", "70 or less", id="low-is-high"),
-    pytest.param("store: 'git:a#b/c'", "1:8", "can't be a project's", "1 to 64", id="project-in-path"),
-    pytest.param(
-        "store: 'postgresql://ada:secret@db/c#d'", "1:8", "may not hold a password", "PGPASSFILE", id="a-password"
-    ),
     pytest.param(
         "metrics: {tests_total: int}", "1:11", "is a measured metric already", "", id="metric-that-is-measured"
     ),
@@ -333,8 +327,6 @@ RIGHT = {
     "condition-without-replace": "phases: {RED: {condition: iteration > 0, replace: false}}",
     "empty-phase": "phases: {RED: {}}",
     "whole-timeout": "lock_timeout: 0",
-    "store-in-a-database": "store: 'postgresql://db/work#shop'",
-    "store-as-a-text": "store: git:origin#shop",
     "no-evidence": "evidence: {}",
     "agents": "agents: {until: cycle}",
     "nothing-about-agents": "agents: {}",

@@ -1,9 +1,8 @@
-"""`phase-gate store ...`: which store, agreeing to it, making what it needs."""
+"""`phase-gate store ...`: which store, and making what it needs."""
 
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,23 +43,15 @@ def folder() -> Path:
     return Path.cwd() / ".phase-gate"
 
 
-def name_in_file(text: str = STORE) -> None:
-    Path("phase-gate.yaml").write_text(f"store: {text!r}\n", encoding="utf-8")
-
-
-def at_terminal(monkeypatch: pytest.MonkeyPatch, *answers: str) -> None:
-    given = iter(answers)
-    monkeypatch.setattr("phase_gate.cli._call._is_interactive", lambda: True)
-    monkeypatch.setattr("builtins.input", lambda prompt: next(given))
-
-
 # --- status
 
 
 def test_no_store(gate: Gate) -> None:
     ran = gate("store", "status", "--json")
     assert (ran.code, ran.document) == (0, {"store": None})
-    assert gate("store", "trust").has("no shared store is named: tasks are in the state folder alone [not-allowed]")
+    assert gate("store", "init").has(
+        "no shared store is named [not-allowed]", "set PHASE_GATE_STORE to git:REMOTE#PROJECT"
+    )
 
 
 def test_status_says_which_store_and_what_it_has(gate: Gate, server: Server, tmp_path: Path) -> None:
@@ -68,8 +59,6 @@ def test_status_says_which_store_and_what_it_has(gate: Gate, server: Server, tmp
     assert gate("store", "status", "--json").document == {
         "store": STORE,
         "kind": "git",
-        "named_by": "environment",
-        "trusted": True,
         "task": "default",
         "here": 0,
         "there": 3,
@@ -77,7 +66,7 @@ def test_status_says_which_store_and_what_it_has(gate: Gate, server: Server, tmp
         "problem": None,
     }
     assert gate("status").code == 10
-    assert gate("store", "status").has("PHASE_GATE_STORE names it", "at line 3, the same here")
+    assert gate("store", "status").has("at line 3, the same here")
 
 
 def test_status_of_a_store_that_is_away(gate: Gate, server: Server) -> None:
@@ -87,29 +76,6 @@ def test_status_of_a_store_that_is_away(gate: Gate, server: Server) -> None:
     for command in ("status", "check", "history"):
         ran = gate(command)
         assert (ran.code, ran.has("[store-unreachable]", "try: ")) == (11, True)
-
-
-# --- trust
-
-
-def test_a_file_that_names_a_store_is_not_followed_before_a_person_agrees(
-    gate: Gate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = install(monkeypatch, store=None)
-    name_in_file()
-    for words in (("status",), ("check",), ("store", "status"), ("store", "init")):
-        ran = gate(*words)
-        assert (ran.code, ran.has("[store-untrusted]", "phase-gate store trust")) == (11, True)
-    # A script can't agree.
-    ran = gate("store", "trust")
-    assert (ran.code, ran.has("for a person at a terminal", "PHASE_GATE_STORE")) == (13, True)
-    assert not server.rows
-    at_terminal(monkeypatch, "yes", "TRUST")
-    ran = gate("store", "trust")
-    assert (ran.code, ran.has("ids, outcomes and failure messages of tests", "needs the word TRUST")) == (13, True)
-    assert gate("store", "trust").code == 0
-    assert gate("store", "status").has("the settings name it, and you trust it")
-    assert gate("store", "trust").has("nothing is to be done")
 
 
 def test_a_folder_that_the_store_knows_nothing_of_is_not_mixed_in(gate: Gate, server: Server) -> None:
@@ -141,18 +107,3 @@ def test_init_of_a_remote_that_is_not_there(gate: Gate, remote: Path) -> None:
     shutil.rmtree(remote)
     ran = gate("store", "init")
     assert (ran.code, ran.has("[store-unreachable]", f"git init --bare {remote}")) == (11, True)
-
-
-def test_a_name_that_means_another_remote_needs_another_agreement(
-    gate: Gate, remote: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("PHASE_GATE_STORE")
-    Path("phase-gate.yaml").write_text("store: git:origin#shop\n", encoding="utf-8")
-    subprocess.run(["git", "init", "-q", "."], check=True)
-    subprocess.run(["git", "remote", "add", "origin", str(remote)], check=True)
-    at_terminal(monkeypatch, "TRUST")
-    assert gate("store", "trust").has(f"git:origin#shop ({remote})")
-    assert gate("store", "status").code == 0
-    subprocess.run(["git", "remote", "set-url", "origin", str(make_bare(tmp_path / "other.git"))], check=True)
-    ran = gate("store", "status")
-    assert (ran.code, ran.has("[store-untrusted]")) == (11, True)

@@ -335,14 +335,10 @@ store status: Show the store of the tasks, and whether this machine is up to dat
   $ store status
   store.run_store_status: 0 the store answers; 11 it does not
 
-store trust: Agree to the store that the settings name
-  $ store trust
-  store.run_store_trust: 0 done; 13
-
 store init: Set up a store, and show what others will be able to read
   $ store init git:origin#shop
   store.run_store_init: 0 done; 13
-  store [STORE]  its address; by default the configured one
+  store [STORE]  its address; by default that in PHASE_GATE_STORE
   --writer USER repeated  a database user who may append; may be repeated
 
 workflow check: Check workflow files and report every mistake

@@ -15,7 +15,7 @@ from phase_gate.config.documents import read_bytes, read_document, read_toml_tab
 from phase_gate.config.nodes import MAX_BYTES, Node, Table, Text, find, plain
 from phase_gate.config.reading import Reader
 from phase_gate.config.rule_checks import RESERVED_NAMES, take_names
-from phase_gate.errors import ConfigurationError, UsageError
+from phase_gate.errors import ConfigurationError
 from phase_gate.storage.root import has_own_table
 from phase_gate.values import fields, replace
 from phase_gate.workflow.model import Overlay, PhaseOverlay
@@ -67,8 +67,6 @@ def _read_configuration(node: Node) -> Configuration:
     if confidence.low > confidence.threshold:
         problem, remedy = f"it is above the threshold, {confidence.threshold}", f"write {confidence.threshold} or less"
         reader.stop(find(table, "confidence", "low"), problem, remedy)
-    if configuration.store:
-        _check_store(reader, configuration.store)
     measured = {command.metric: "bool" for command in configuration.evidence.commands.values()}
     overlay = replace(overlay, metrics={**overlay.metrics, **measured})
     return replace(plain(configuration), overlay=overlay)
@@ -107,15 +105,6 @@ def _check_commands(reader: Reader, table: Table, configuration: Configuration) 
             reader.stop(row, f"can't be split into words: {error}", "close the quote, or set shell: true")
         if not words:
             reader.stop(row, "there is no command", "write the command as you would type it")
-
-
-def _check_store(reader: Reader, address: str) -> None:
-    from phase_gate.stores.choosing import parse_address
-
-    try:
-        parse_address(address)
-    except UsageError as error:
-        reader.stop(address, error.problem, error.remedy)
 
 
 def _check_drive(reader: Reader, configuration: Configuration) -> None:

@@ -100,7 +100,7 @@ def choose_environment(project: Project, names: Sequence[str] | None = None) -> 
     :param names: selected variables, as names or globs; None: all that agents may have.
     """
     environment = project.environment
-    address, _ = find_address(project.configuration.store, environment)
+    address = find_address(environment)
     # Without a database, the user's own tests may need these variables.
     hidden = WITHHELD if address is None or address.kind != "postgresql" else (*WITHHELD, *_OF_DATABASE)
     wanted = [name for name in environment if names is None or _is_in(name, names)]

@@ -1,30 +1,22 @@
-"""Choose the store of a project's tasks: by the user's environment, or by the project's file, once it is trusted.
+"""Choose the store of a project's tasks: PHASE_GATE_STORE names it.
 
-A repository must not choose where data goes or what runs: a store in `phase-gate.yaml` is used only after
-`phase-gate store trust`, which is recorded in the user's state directory.
+Only the user's environment counts, because a repository must not choose where data goes.
 """
 
 from __future__ import annotations
 
 import importlib
-import json
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from phase_gate.errors import StateError, StoreUntrustedError, UsageError
-from phase_gate.hashing import sha256
-from phase_gate.storage import cache
-from phase_gate.storage.files import REAL, make_folder, write_atomically
-from phase_gate.storage.rollback_guard import user_state_folder
+from phase_gate.errors import StoreUnreachableError, UsageError
+from phase_gate.stores.shared import Head, SharedStore, Tail
 from phase_gate.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
-
-    from phase_gate.stores.shared import Head, SharedStore, Tail
+    from typing import NoReturn
 
 # --- where a store is, as people write it: `git:REMOTE#PROJECT` or `postgresql://...#PROJECT`
 
@@ -98,134 +90,59 @@ def parse_address(text: str) -> StoreAddress:
 # --- the store of a project
 
 
-#: One for each address in a process: a connection is made once.
+#: The stores that this process has opened, so that it connects once.
 _opened: dict[tuple[StoreAddress, Path], SharedStore] = {}
 
-
-#: What a driven agent finds in place of the store's address.
+#: Replaces the store's address in the environment of a driven agent.
 WITHHELD = "withheld"
 
 
-def find_address(named: str, environment: Mapping[str, str]) -> tuple[StoreAddress | None, bool]:
-    """Return the store to use, None for the state folder alone; and whether the user's environment names it.
-
-    :param named: the store in the project's file.
-    """
-    given = environment.get("PHASE_GATE_STORE")
-    if given is None:
-        return parse_address(named) if named else None, False
-    # `folder` overrides the file and uses the folder alone.
-    return (None if given in ("", "folder") else parse_address(given)), True
+def find_address(environment: Mapping[str, str]) -> StoreAddress | None:
+    """Return the address of the store; None for the state folder alone."""
+    given = environment.get("PHASE_GATE_STORE", "")
+    return None if given in ("", "folder") else parse_address(given)
 
 
-def open_shared(root: Path, cache: Path, named: str, environment: Mapping[str, str]) -> SharedStore | None:
+def open_shared(cache: Path, environment: Mapping[str, str]) -> SharedStore | None:
     """Return the store of the project's tasks; None without a shared store.
 
     :param cache: a folder for the store's local data.
-
-    A store that the user has not agreed to, or that can't be used here, raises an error for every query, so that the
-    user's tests still run.
     """
     if environment.get("PHASE_GATE_STORE") == WITHHELD:
         return WithheldStore()
-    address, is_users = find_address(named, environment)
-    if address is None:
-        return None
-    if not is_users and not is_trusted(root, address, environment):
-        return RefusedStore(
-            str(address),
-            StoreUntrustedError(
-                f"the settings keep this project's tasks in {address}, and you have not agreed to that yet",
-                remedy="look at it, then: phase-gate store trust",
-            ),
-        )
-    try:
-        return open_address(address, cache, environment)
-    except StateError as error:
-        return RefusedStore(str(address), error)
+    address = find_address(environment)
+    return None if address is None else open_address(address, cache, environment)
 
 
 def open_address(address: StoreAddress, cache: Path, environment: Mapping[str, str]) -> SharedStore:
-    """Return the store of an address; asked twice, the same one. Raises PhaseGateError where it can't be used here."""
+    """Return the store of an address, the same one each time."""
     key = (address, cache)
     if key not in _opened:
-        # One module a kind, loaded where it is used: a database's client takes longer to load than all of us.
+        # Each kind is loaded only if it is used, because a database's client takes longer to load than all of this.
         module = importlib.import_module(f"phase_gate.stores.{address.kind}_store")
         _opened[key] = module.open_store(address, cache / "store", environment)
     return _opened[key]
 
 
-class RefusedStore:
-    """A store that is not asked: every question is answered with the reason."""
+class WithheldStore:
+    """The store in a driven agent's environment. It adds nothing: the drive keeps the folder's copy up to date."""
 
-    def __init__(self, shown: str, reason: StateError) -> None:
-        self.shown, self._reason = shown, reason
-
-    def __getattr__(self, name: str) -> Any:
-        def refuse(*asked: object) -> NoReturn:
-            raise self._reason
-
-        return refuse
-
-
-class WithheldStore(RefusedStore):
-    """The store of a driven agent: the drive has one that no agent is given, and keeps the folder's copy up to date."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "a store that agents are not given",
-            StoreUntrustedError(
-                "this task is driven, and kept in a store that its agent is not given: nothing is recorded here",
-                remedy="stop when you are done: phase-gate drive runs the tests, and records them",
-            ),
-        )
+    shown = "a store that agents are not given"
 
     def read(self, task: str, after: Head) -> Tail:
-        from phase_gate.stores.shared import Tail
-
         return Tail(head=after)
 
     def read_all(self, known: Mapping[str, Head]) -> Mapping[str, Tail]:
-        return {}
+        return {task: Tail(head=head) for task, head in known.items()}
 
     def list_tasks(self) -> tuple[str, ...]:
         return ()
 
+    def append(self, task: str, *_: object) -> NoReturn:
+        self.forget(task)
 
-def is_trusted(root: Path, address: StoreAddress, environment: Mapping[str, str]) -> bool:
-    file = _trust_file(root, environment)
-    return file is not None and bool(cache.load(file) == _trusted(root, address))
-
-
-def trust(root: Path, address: StoreAddress, environment: Mapping[str, str]) -> bool:
-    """Remember that this user agrees to the store that the project's file names; False: that can't be kept."""
-    file = _trust_file(root, environment)
-    if file is None:
-        return False
-    make_folder(REAL, file.parent)
-    write_atomically(REAL, file, json.dumps(_trusted(root, address)).encode())
-    return True
-
-
-def find_place(root: Path, address: StoreAddress) -> str:
-    """Return where data goes: the address of a git remote where only its name is given."""
-    if address.kind != GIT:
-        return address.place
-    from phase_gate.stores.git_store import find_remote
-
-    return find_remote(address, root)
-
-
-def _trusted(root: Path, address: StoreAddress) -> dict[str, str]:
-    # A name can be given to another remote later: that needs another agreement.
-    place = find_place(root, address)
-    return {"store": sha256(f"{address.kind} {place} {address.project}".encode()).hexdigest()}
-
-
-def _trust_file(root: Path, environment: Mapping[str, str]) -> Path | None:
-    folder = user_state_folder(environment)
-    if folder is None:
-        return None
-    # Resolved: another spelling of the folder's name is the same folder.
-    name = sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
-    return folder / "stores" / f"{name}.json"
+    def forget(self, task: str) -> NoReturn:
+        raise StoreUnreachableError(
+            f"task {task} is driven, and kept in a store that its agent is not given: nothing is recorded here",
+            remedy="stop when you are done: phase-gate drive runs the tests, and records them",
+        )

@@ -279,5 +279,3 @@ class Configuration(Value):
     agents: AgentSettings = field(default_factory=AgentSettings)
     verification: VerificationSettings = field(default_factory=VerificationSettings)
     drive: DriveSettings = field(default_factory=DriveSettings)
-    #: The shared store for tasks, as `git:REMOTE#PROJECT` or `postgresql://...#PROJECT`; empty for none.
-    store: str = ""
