@@ -1,30 +1,76 @@
-"""All errors that are raised on purpose, each with a problem, a slug and a remedy."""
+"""The errors that are raised on purpose, each with a problem, a slug and a remedy.
+
+A kind of error has a class of its own if it is caught, or raised in many places. The others are named by their slug.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from phase_gate import exit_codes
+from phase_gate.exit_codes import COMMAND_USAGE, NOT_ALLOWED, NOT_TRUSTED
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import ClassVar
+#: The slugs by the exit code of the command, with their explanations. The plugin turns COMMAND_USAGE into pytest's 4.
+_MEANINGS: Mapping[int, Mapping[str, str]] = {
+    COMMAND_USAGE: {
+        "bad-usage": "The command line is invalid.",
+        "other-interpreter": "Recording depends on CPython. PyPy is not supported.",
+        "foreign-root": "Another user owns the root, and its settings could run commands as you. Trust it, or copy it.",
+        "bad-task-name": "No task has this name, or it has characters other than letters, digits, '.', '_' and '-'.",
+        "bad-configuration": "The settings have an unknown key or value. The message names the line.",
+        "bad-workflow": "A workflow file has an unknown key, name or value. The message names the line.",
+        "bad-condition": "A condition can't be parsed, or compares different types. The message names the column.",
+        "bad-yaml": "A file is not strict YAML: no tags, anchors, duplicate keys or tabs.",
+        "bad-criteria": "The acceptance criteria can't be read.",
+        "bad-task-file": "A verify task's file has an unknown element, key or value.",
+    },
+    NOT_ALLOWED: {
+        "malformed-result": "An executor's report or a reviewer's verdict is malformed. The message names the line.",
+        "bad-signal": "exit-signal.yaml is malformed. Gate 2 stays closed until you fix or remove it.",
+        "contradictory-signal": "The signal is done, but names remaining work.",
+        "bad-vote": "A vote needs vote, confidence from 0 to 1, by, and a reason if it is not approve.",
+        "not-allowed": "Not allowed now. The message names what is missing.",
+        "phase-order": "The workflow does not allow this phase now. The message names what is missing.",
+        "stale-signal": "A signal is for one run on unchanged files. Something ran or changed since: signal again.",
+    },
+    NOT_TRUSTED: {
+        "state-tampered": "The ledger's chain is broken, or state.json does not match it. Nothing is overwritten.",
+        "state-rolled-back": "The state folder is older than the last one you used: an old copy is back.",
+        "state-foreign": "The ledger belongs to another task, or replaces one whose cycle is open.",
+        "state-schema": "Another version wrote the state. It was left unchanged.",
+        "state-key": "The ledger was created with PHASE_GATE_KEY, but the key is missing or different.",
+        "state-keyless": "PHASE_GATE_KEY is set, but the ledger was created without a key. Start a new state folder.",
+        "lock-timeout": "Another run or command held the lock for too long. The message names it.",
+        "state-storage": "A state file can't be read or written. Your tests ran, but nothing was recorded.",
+        "store-unreachable": "The shared store does not answer. Your tests ran, but nothing was recorded.",
+        "store-moved": "Another machine wrote to the task first. This change was not recorded.",
+        "store-busy": "Other machines kept writing to the same task. This change was not recorded.",
+        "too-many-files": "Without git, every file below the root is read, and there are too many.",
+        "output-lost": "The output could not be written. The command itself has finished.",
+        "shards-refused": "The shards are not one whole run: one is missing, repeated, unfinished or foreign.",
+        "internal-fault": "A bug in this plugin. Your test results are complete, but the run could not be evaluated.",
+    },
+}
+#: The explanation of each slug, for `explain` and the reference.
+MESSAGES: Mapping[str, str] = {slug: text for rows in _MEANINGS.values() for slug, text in rows.items()}
 
 
 class PhaseGateError(Exception):
-    """Base of all errors that are raised on purpose. They are shown without a traceback."""
+    """Base of all errors that are raised on purpose. They are shown without a traceback.
 
-    slug: ClassVar[str] = "phase-gate-error"
-    #: The explanation of the slug; empty for a base class.
-    meaning: ClassVar[str] = ""
-    #: The exit code of the command. The plugin turns usage and configuration errors into pytest's 4.
-    exit_code: ClassVar[int] = exit_codes.COMMAND_USAGE
+    :param slug: if it is not that of the class.
+    """
 
-    def __init__(self, problem: str, remedy: str) -> None:
+    slug = ""
+
+    def __init__(self, problem: str, remedy: str, *, slug: str = "") -> None:
         super().__init__(problem, remedy)
-        self.problem, self.remedy = problem, remedy
+        self.problem, self.remedy, self.slug = problem, remedy, slug or self.slug
+
+    @property
+    def exit_code(self) -> int:
+        return next(code for code, rows in _MEANINGS.items() if self.slug in rows)
 
     def __str__(self) -> str:
         from phase_gate.visible import show_line  # here, not above: most starts raise nothing
@@ -34,199 +80,82 @@ class PhaseGateError(Exception):
 
 class UsageError(PhaseGateError):
     slug = "bad-usage"
-    meaning = "The command line is invalid."
-
-
-class InterpreterError(PhaseGateError):
-    slug = "other-interpreter"
-    meaning = "Recording depends on CPython. PyPy is not supported."
-
-
-class ForeignRootError(PhaseGateError):
-    slug = "foreign-root"
-    meaning = "Another user owns the root, and its settings could run commands as you. Trust it, or copy it."
 
 
 class TaskNameError(PhaseGateError):
     slug = "bad-task-name"
-    meaning = "There is no such task, or its name has characters other than letters, digits, '.', '_' and '-'."
 
 
 class ConfigurationError(PhaseGateError):
     slug = "bad-configuration"
-    meaning = "The settings have an unknown key or value. The message names the line."
 
 
 class WorkflowError(PhaseGateError):
     slug = "bad-workflow"
-    meaning = "A workflow file has an unknown key, name or value. The message names the line."
 
 
 class ConditionError(PhaseGateError):
     slug = "bad-condition"
-    meaning = "A condition can't be parsed, or compares different types. The message names the column."
 
 
 class DocumentError(PhaseGateError):
     slug = "bad-yaml"
-    meaning = "A file is not strict YAML: no tags, anchors, duplicate keys or tabs."
-
-
-class CriteriaError(PhaseGateError):
-    slug = "bad-criteria"
-    meaning = "The acceptance criteria can't be read."
-
-
-class TaskFileError(PhaseGateError):
-    slug = "bad-task-file"
-    meaning = "A verify task's file has an unknown element, key or value."
-
-
-class MalformedResultError(PhaseGateError):
-    slug = "malformed-result"
-    meaning = "An executor's report or a reviewer's verdict is malformed. The message names the line."
-    exit_code = exit_codes.NOT_ALLOWED
-
-
-class SignalError(PhaseGateError):
-    slug = "bad-signal"
-    meaning = "exit-signal.yaml is malformed. Gate 2 stays closed until you fix or remove it."
-    exit_code = exit_codes.NOT_ALLOWED
-
-
-class ContradictionError(SignalError):
-    slug = "contradictory-signal"
-    meaning = "The signal is done, but names remaining work."
-
-
-class VoteError(PhaseGateError):
-    slug = "bad-vote"
-    meaning = "A vote needs vote, confidence from 0 to 1, by, and a reason if it is not approve."
-    exit_code = exit_codes.NOT_ALLOWED
 
 
 class NotAllowedError(PhaseGateError):
     slug = "not-allowed"
-    meaning = "Not allowed now. The message names what is missing."
-    exit_code = exit_codes.NOT_ALLOWED
 
 
 class PhaseOrderError(NotAllowedError):
     slug = "phase-order"
-    meaning = "The workflow does not allow this phase now. The message names what is missing."
 
 
 class StaleSignalError(NotAllowedError):
     slug = "stale-signal"
-    meaning = "A signal is for one run on unchanged files. Something ran or changed since: signal again."
 
 
 class StateError(PhaseGateError):
     """State or evidence can't be trusted or stored."""
 
-    slug = "state-unusable"
-    exit_code = exit_codes.NOT_TRUSTED
-
 
 class TamperedError(StateError):
     slug = "state-tampered"
-    meaning = "The ledger's chain is broken, or state.json does not match it. Nothing is overwritten."
 
 
 class RollbackError(StateError):
     slug = "state-rolled-back"
-    meaning = "The state folder is older than the last one you used: an old copy is back."
 
 
 class ForeignStateError(StateError):
     slug = "state-foreign"
-    meaning = "The ledger belongs to another task, or replaces one whose cycle is open."
-
-
-class OtherSchemaError(StateError):
-    slug = "state-schema"
-    meaning = "Another version wrote the state. It was left unchanged."
-
-
-class KeyMismatchError(StateError):
-    slug = "state-key"
-    meaning = "The ledger was created with PHASE_GATE_KEY, but the key is missing or different."
-
-
-class KeylessError(StateError):
-    slug = "state-keyless"
-    meaning = "PHASE_GATE_KEY is set, but the ledger was created without a key. Start a new state folder."
-
-
-class LockTimeoutError(StateError):
-    slug = "lock-timeout"
-    meaning = "Another run or command held the lock for too long. The message names it."
 
 
 class StorageError(StateError):
     slug = "state-storage"
-    meaning = "A state file can't be read or written. Your tests ran, but nothing was recorded."
 
 
 class StoreUnreachableError(StorageError):
     slug = "store-unreachable"
-    meaning = "The shared store does not answer. Your tests ran, but nothing was recorded."
 
 
 class MovedError(StorageError):
     slug = "store-moved"
-    meaning = "Another machine wrote to the task first. This change was not recorded."
-
-
-class StoreBusyError(StorageError):
-    slug = "store-busy"
-    meaning = "Other machines kept writing to the same task. This change was not recorded."
-
-
-class TooManyFilesError(StateError):
-    slug = "too-many-files"
-    meaning = "Without git, every file below the root is read, and there are too many."
-
-
-class OutputError(StateError):
-    slug = "output-lost"
-    meaning = "The output could not be written. The command itself has finished."
-
-
-class ShardError(StateError):
-    slug = "shards-refused"
-    meaning = "The shards are not one whole run: one is missing, repeated, unfinished or foreign."
-
-
-class InternalFaultError(StateError):
-    slug = "internal-fault"
-    meaning = "A bug in this plugin. Your test results are complete, but the run could not be evaluated."
 
 
 def require_cpython() -> None:
-    """Raise InterpreterError for another interpreter, because recording depends on CPython."""
+    """Raise an error for another interpreter, because recording depends on CPython."""
     if (name := sys.implementation.name) != "cpython":
-        raise InterpreterError(
+        raise PhaseGateError(
             f"pytest-phase-gate supports CPython only, and this is {name}",
             remedy="run it with CPython 3.11 or newer; without --phase, pytest works as usual",
+            slug="other-interpreter",
         )
 
 
-def as_fault(error: Exception, *, remedy: str) -> InternalFaultError:
-    """Return an unexpected exception as an InternalFaultError with its file and line."""
+def as_fault(error: Exception, *, remedy: str) -> StateError:
+    """Return an unexpected exception as one of our errors, with its file and line."""
     frames = error.__traceback__
     while frames is not None and frames.tb_next is not None:
         frames = frames.tb_next
     place = "" if frames is None else f" ({os.path.basename(frames.tb_frame.f_code.co_filename)}:{frames.tb_lineno})"
-    return InternalFaultError(f"{type(error).__name__}: {error}{place}", remedy=remedy)
-
-
-def _explained(base: type[PhaseGateError]) -> Iterator[tuple[str, str]]:
-    for error in base.__subclasses__():
-        if error.meaning:
-            yield error.slug, error.meaning
-        yield from _explained(error)
-
-
-#: The explanation of each slug, for `explain` and the reference.
-MESSAGES: Mapping[str, str] = dict(sorted(_explained(PhaseGateError)))
+    return StateError(f"{type(error).__name__}: {error}{place}", remedy=remedy, slug="internal-fault")

@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from phase_gate.cli.workflow import read_schema
-from phase_gate.config.criteria_files import read_criteria
-from phase_gate.errors import CriteriaError
+from phase_gate.config.criteria_files import CriteriaError, read_criteria
 
 RIGHT = {
     "a-mapping": "AC-1: It adds up\nAC-2: Nothing is 0\n",

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.config.criteria_files import find_criteria, read_criteria
+from phase_gate.config.criteria_files import CriteriaError, find_criteria, read_criteria
 from phase_gate.config.nodes import MAX_BYTES
-from phase_gate.errors import CriteriaError
 
 BOTH = [("AC-1", "It adds up"), ("AC-2", "Nothing is 0")]
 

@@ -12,7 +12,7 @@ import yaml
 from phase_gate.config import documents
 from phase_gate.config.documents import MAX_DEPTH, read_bytes, read_document, read_documents
 from phase_gate.config.nodes import Items, Node, Table, Text
-from phase_gate.errors import CriteriaError, DocumentError
+from phase_gate.errors import ConfigurationError, DocumentError
 
 LIMIT = 1024 * 1024
 
@@ -187,7 +187,7 @@ PIPES = [pytest.param(os.mkfifo, "f: this is not a regular file", id="named-pipe
 )
 def test_refuses_what_is_no_file(tmp_path: Path, make: Callable[[Path], None], problem: str) -> None:
     make(tmp_path / "f")
-    with pytest.raises(CriteriaError) as caught:
-        read_bytes(tmp_path / "f", name="f", limit=10, error=CriteriaError)
+    with pytest.raises(ConfigurationError) as caught:
+        read_bytes(tmp_path / "f", name="f", limit=10, error=ConfigurationError)
     assert caught.value.problem.startswith(problem)
-    assert caught.value.slug == "bad-criteria"
+    assert caught.value.slug == "bad-configuration"

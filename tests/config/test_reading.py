@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from phase_gate.config.documents import read_document
 from phase_gate.config.nodes import Node, Place, Text, find
 from phase_gate.config.reading import Reader
-from phase_gate.errors import PhaseGateError, SignalError, WorkflowError
+from phase_gate.errors import PhaseGateError, WorkflowError
+from phase_gate.storage.signal_file import SignalError
 from phase_gate.values import Value, field
 from phase_gate.workflow.metrics import MetricValue
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from phase_gate.errors import ShardError
 from phase_gate.gate.measured import Finding
 from phase_gate.gate.outcomes import Failure
 from phase_gate.gate.record import Document
 from phase_gate.shards.merging import combine_shards
-from phase_gate.shards.records import Shard, Split, collection_digest
+from phase_gate.shards.records import Shard, ShardError, Split, collection_digest
 from phase_gate.values import replace
 from phase_gate.workflow.model import Workflow
 

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.errors import ShardError
 from phase_gate.gate.measured import Finding
 from phase_gate.gate.outcomes import Failure
-from phase_gate.shards.records import Shard, Split, read_shards, write_shard
+from phase_gate.shards.records import Shard, ShardError, Split, read_shards, write_shard
 from phase_gate.values import replace
 from tests.shards.test_merging import IDS, shard
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.errors import ForeignRootError
+from phase_gate.errors import PhaseGateError
 from phase_gate.storage.root import Climb, find_root
 from phase_gate.values import Value
 
@@ -125,8 +125,9 @@ FOREIGN = dict.fromkeys((*BELOW, "top/.git"), OTHER)
 )
 def test_a_root_of_another_owner_is_refused(tmp_path: Path, tree: FolderTree, refused: str) -> None:
     way = climb(tmp_path, tree)
-    with pytest.raises(ForeignRootError) as caught:
+    with pytest.raises(PhaseGateError) as caught:
         way.refuse_foreign(find_root(way))
+    assert caught.value.slug == "foreign-root"
     place = tmp_path.resolve() / refused
     assert f"the root {place} belongs to " in caught.value.problem
     assert caught.value.remedy.endswith(f"PHASE_GATE_TRUST_ROOT={place}")

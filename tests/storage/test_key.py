@@ -7,11 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.errors import (
-    KeylessError,
-    KeyMismatchError,
-    PhaseGateError,
-)
+from phase_gate.errors import PhaseGateError, StateError
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import (
     begin,
@@ -51,9 +47,9 @@ def assert_refused(store: TaskStore, problem: str, error: type[PhaseGateError]) 
     [
         pytest.param(None, None, None, "", id="no-key-at-all"),
         pytest.param(KEY, KEY, None, "", id="the-key-from-the-beginning"),
-        pytest.param(KEY, None, KeyMismatchError, "PHASE_GATE_KEY, which is not set", id="the-key-is-left-out"),
-        pytest.param(KEY, b"another", KeyMismatchError, "PHASE_GATE_KEY is not the key", id="another-key"),
-        pytest.param(None, KEY, KeylessError, "the ledger was made without a key", id="a-ledger-without-the-key"),
+        pytest.param(KEY, None, StateError, "PHASE_GATE_KEY, which is not set", id="the-key-is-left-out"),
+        pytest.param(KEY, b"another", StateError, "PHASE_GATE_KEY is not the key", id="another-key"),
+        pytest.param(None, KEY, StateError, "the ledger was made without a key", id="a-ledger-without-the-key"),
     ],
 )
 def test_key_and_ledger(

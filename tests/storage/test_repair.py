@@ -7,12 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.errors import (
-    NotAllowedError,
-    OtherSchemaError,
-    PhaseGateError,
-    StorageError,
-)
+from phase_gate.errors import NotAllowedError, PhaseGateError, StateError, StorageError
 from phase_gate.gate.state import SCHEMA
 from phase_gate.storage.repair import repair
 from phase_gate.storage.store import TaskStore
@@ -88,7 +83,7 @@ def state_is_a_folder(store: TaskStore) -> None:
 REFUSED: dict[str, tuple[type[PhaseGateError], Damage]] = {
     "nothing-is-damaged": (NotAllowedError, lambda store: None),
     "only-unfinished": (NotAllowedError, lambda store: rewrite(store, lambda lines: [*lines, b"torn"])),
-    "of-another-version": (OtherSchemaError, other_schema),
+    "of-another-version": (StateError, other_schema),
     "a-folder-instead-of-a-file": (StorageError, state_is_a_folder),
 }
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from phase_gate.errors import ContradictionError, PhaseGateError
+from phase_gate.errors import PhaseGateError
 from phase_gate.gate.verdict import Given, Signal, read_signal
 from phase_gate.storage.signal_file import (
     MAX_SIZE,
@@ -100,7 +100,7 @@ def test_done_with_work_left_contradicts_itself(path: Path, left: str) -> None:
     assert (found.signal, found.contradicts) == (None, True)
     problem = f"exit-signal.yaml: exit_signal is true, but remaining_work is: '{left}'"
     assert found.problem == f"{problem}; finish the work, or write exit_signal: false"
-    with pytest.raises(ContradictionError) as caught:
+    with pytest.raises(PhaseGateError) as caught:
         check_signal(Signal(answer="done"), remaining_work=left)
     assert (caught.value.slug, caught.value.exit_code) == ("contradictory-signal", 13)
 

@@ -14,11 +14,7 @@ from typing import Any
 import pytest
 
 from phase_gate import bound
-from phase_gate.errors import (
-    OtherSchemaError,
-    PhaseGateError,
-    TamperedError,
-)
+from phase_gate.errors import PhaseGateError, StateError, TamperedError
 from phase_gate.gate import state
 from phase_gate.gate.state import SCHEMA, state_to_json
 from phase_gate.gate.state_extensions import WORK
@@ -345,4 +341,4 @@ def test_a_ledger_edited_by_hand_is_refused(
 @pytest.mark.parametrize("schema", [SCHEMA + 1, SCHEMA - 1], ids=["newer", "older"])
 def test_a_state_of_another_version_is_refused_and_untouched(store: TaskStore, schema: int) -> None:
     edit_json(store.state_file, lambda stored: stored.update(schema=schema, field="of another day"))
-    assert_refused(store, f"state.json has schema {schema}, but this version supports {SCHEMA}", OtherSchemaError)
+    assert_refused(store, f"state.json has schema {schema}, but this version supports {SCHEMA}", StateError)

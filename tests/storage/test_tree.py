@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.errors import TooManyFilesError
+from phase_gate.errors import StateError
 from phase_gate.storage.tree import contents
 from phase_gate.storage.tree import git_command as running_git
 from phase_gate.storage.tree import listing as walked_files
@@ -373,7 +373,7 @@ def test_a_walk_has_a_bound(plain: Path, monkeypatch: pytest.MonkeyPatch, limit:
     fits = take_tree(plain)
     for number in range(31):
         write(plain / name.format(number), "")
-    with pytest.raises(TooManyFilesError) as caught:
+    with pytest.raises(StateError) as caught:
         take_tree(plain)
     assert caught.value.problem.startswith(f"{plain} has more than 30 ")
     assert "phase-gate.yaml" in caught.value.remedy

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.errors import TooManyFilesError
+from phase_gate.errors import StateError
 from phase_gate.storage.tree import listing as walk
 from phase_gate.storage.tree.contents import name_blob
 from phase_gate.storage.tree.listing import take_data
@@ -62,7 +62,7 @@ def test_without_git_there_is_a_bound(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(walk, "MAX_VISITED", len(TRACKED))
     assert sorted(take(tmp_path, "tests")) == sorted(TRACKED)
     write(tmp_path, *DATA)
-    with pytest.raises(TooManyFilesError, match=re.escape(str(tmp_path))):
+    with pytest.raises(StateError, match=re.escape(str(tmp_path))):
         take(tmp_path, "tests")
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from phase_gate.errors import (
-    KeyMismatchError,
     MovedError,
     NotAllowedError,
     RollbackError,
+    StateError,
     StoreUnreachableError,
     TamperedError,
 )
@@ -230,6 +230,6 @@ def test_objects_come_along(server: Server, tmp_path: Path) -> None:
 
 def test_another_key_does_not_read_it(server: Server, tmp_path: Path) -> None:
     begin(machine(server, tmp_path / "one", key=b"one"))
-    with pytest.raises(KeyMismatchError):
+    with pytest.raises(StateError):
         machine(server, tmp_path / "two", key=b"two").read()
     assert machine(server, tmp_path / "three", key=b"one").read().serial == 3

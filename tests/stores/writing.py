@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from phase_gate.errors import StorageError, StoreBusyError
+from phase_gate.errors import StorageError
 from phase_gate.gate.state import Event
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.stores.choosing import open_address, parse_address
@@ -50,9 +50,10 @@ def main(folder: str, name: str, changes: str) -> int:
         by = f"{name}-{tried}"
         try:
             add_one(store, by)
-        except StoreBusyError:
-            print(f"busy {by}", flush=True)
         except StorageError as error:
+            if error.slug == "store-busy":
+                print(f"busy {by}", flush=True)
+                continue
             print(f"unknown {by} {error.slug}", flush=True)
             time.sleep(0.1)
         else:

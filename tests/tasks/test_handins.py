@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from phase_gate.errors import MalformedResultError
 from phase_gate.tasks.handins import (
     MAX_SIZE,
     UNFILLED,
+    MalformedResultError,
     read_executor_result,
     read_verdict,
 )

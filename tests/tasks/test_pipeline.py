@@ -9,10 +9,10 @@ import jsonschema
 import pytest
 
 from phase_gate.config.rule_files import load_shipped_workflow
-from phase_gate.errors import DocumentError, VoteError
+from phase_gate.errors import DocumentError
 from phase_gate.tasks.artifacts import Drifted
 from phase_gate.tasks.evidence import drift_findings, problem_of_record
-from phase_gate.tasks.handins import parse_vote, read_audit, read_root_cause
+from phase_gate.tasks.handins import VoteError, parse_vote, read_audit, read_root_cause
 from phase_gate.tasks.pipeline_show import count_votes
 from phase_gate.tasks.pipeline_work import Pipeline, Request
 from phase_gate.tasks.routing import PipelineFiles, entry_data, following

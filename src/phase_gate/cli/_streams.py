@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from json import dumps
 
 from phase_gate import exit_codes
-from phase_gate.errors import OutputError, UsageError
+from phase_gate.errors import StateError, UsageError
 from phase_gate.visible import escape_orders, fit_encoding, show_text
 
 TYPE_CHECKING = False
@@ -177,7 +177,9 @@ def close_streams(code: int) -> int:
     if not _lost or isinstance(_lost[0], ValueError) or getattr(_lost[0], "errno", None) == errno.EPIPE:
         return code
     why = getattr(_lost[0], "strerror", None) or str(_lost[0])
-    lost = OutputError(f"the answer could not be written: {why}", remedy="make room, or send the output elsewhere")
+    lost = StateError(
+        f"the answer could not be written: {why}", remedy="make room, or send the output elsewhere", slug="output-lost"
+    )
     say(f"phase-gate: {lost}", aside=True)
     return lost.exit_code if code == exit_codes.OPEN else code
 

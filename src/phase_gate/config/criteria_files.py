@@ -9,11 +9,16 @@ from pathlib import Path
 from phase_gate.config.documents import decode_text, read_bytes, read_document
 from phase_gate.config.nodes import MAX_BYTES, Items, Node, Table, Text, show
 from phase_gate.config.reading import Reader
-from phase_gate.errors import CriteriaError, DocumentError
+from phase_gate.errors import DocumentError, PhaseGateError
 from phase_gate.gate.order import shorten
 from phase_gate.gate.record import Criteria, Criterion
 from phase_gate.storage.root import relative_id
 from phase_gate.values import Value
+
+
+class CriteriaError(PhaseGateError):
+    slug = "bad-criteria"
+
 
 _MARKDOWN = (".md", ".markdown", ".mdown")
 _YAML = (".yaml", ".yml", ".json")

@@ -6,13 +6,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phase_gate.errors import ShardError
 from phase_gate.gate.record import JudgedRun
 from phase_gate.project import Project
 from phase_gate.runs.hello import Hello
 from phase_gate.runs.recorder import Recorder
 from phase_gate.shards.merging import combine_shards
-from phase_gate.shards.records import Shard
+from phase_gate.shards.records import Shard, ShardError
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.git_command import head_of

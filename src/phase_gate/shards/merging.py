@@ -10,11 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-from phase_gate.errors import ShardError
 from phase_gate.gate.observations import merge_parts
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import Document
-from phase_gate.shards.records import NOTHING_COLLECTED, Shard, Split
+from phase_gate.shards.records import NOTHING_COLLECTED, Shard, ShardError, Split
 from phase_gate.values import fields
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue

@@ -15,12 +15,17 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from phase_gate.codec import from_json, spell_out
-from phase_gate.errors import ShardError
+from phase_gate.errors import StateError
 from phase_gate.gate.record import Document
 from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
 from phase_gate.storage.root import refuse_links
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.model import Workflow
+
+
+class ShardError(StateError):
+    slug = "shards-refused"
+
 
 #: In the project's root, and not hidden: what carries files from job to job tends to leave hidden ones behind.
 FOLDER = "phase-gate-shards"

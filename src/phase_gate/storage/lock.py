@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from phase_gate.bound import os, time
-from phase_gate.errors import LockTimeoutError, MovedError, StorageError, StoreBusyError
+from phase_gate.errors import MovedError, StateError, StorageError
 from phase_gate.storage import cache
 from phase_gate.storage.files import REAL, FileSystem, refuse, remove_file
 from phase_gate.workflow.settings import DEFAULT_LOCK_TIMEOUT
@@ -37,16 +37,17 @@ _NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
 def hold_lock(
     path: Path, files: FileSystem = REAL, *, timeout: float = DEFAULT_LOCK_TIMEOUT, command: str = ""
 ) -> Iterator[None]:
-    """Hold the kernel lock on `path`. Raises LockTimeoutError with the holder's name after `timeout` seconds."""
+    """Hold the kernel lock on `path`. Raises StateError with the holder's name after `timeout` seconds."""
     if path.is_symlink() or path.is_dir():
         raise refuse(path, OSError("not a plain file"))
     lock, holder = KernelLock(path), path.with_suffix(".holder")
     try:
         _wait_for(lock, timeout, files)
     except BlockingIOError:
-        raise LockTimeoutError(
+        raise StateError(
             f"{path.name} was not free within {timeout:g} s{_describe_holder(holder, files)}",
             remedy="wait for that run to end, or end it, then run again",
+            slug="lock-timeout",
         ) from None
     except OSError as error:
         raise _refuse_lock(path, error) from error
@@ -158,8 +159,10 @@ def again_if_moved(function: Callable[P, T]) -> Callable[P, T]:
                 return function(*args, **kwargs)
             except MovedError:
                 _wait(number, time.monotonic() - began)
-        raise StoreBusyError(
-            f"other machines were first {_TRIES} times in a row", remedy="try again when fewer of them write"
+        raise StorageError(
+            f"other machines were first {_TRIES} times in a row",
+            remedy="try again when fewer of them write",
+            slug="store-busy",
         )
 
     return call

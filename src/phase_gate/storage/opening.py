@@ -9,14 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from json import loads
 
-from phase_gate.errors import (
-    ForeignStateError,
-    KeylessError,
-    KeyMismatchError,
-    OtherSchemaError,
-    RollbackError,
-    TamperedError,
-)
+from phase_gate.errors import ForeignStateError, RollbackError, StateError, TamperedError
 from phase_gate.gate.state import NEW_STATE, SCHEMA, Event, State, show_state, state_from_json
 from phase_gate.storage import cache
 from phase_gate.storage.files import FileSystem, exists, open_file, read_bytes, refusing
@@ -176,9 +169,10 @@ class TaskReader(TaskPaths):
         key, state = self.key_for(opened), opened.state
         for line in read_chain(rows, key=key, after=(opened.serial, opened.head), name=name):
             if key != self.key:
-                raise KeylessError(
+                raise StateError(
                     "PHASE_GATE_KEY is set, but the ledger was made without a key, so it can't be trusted",
                     remedy=_RESTART,
+                    slug="state-keyless",
                 )
             refuse_other_line(seen, opened.lineage, line)
             event, state = read_event(line, partial(_apply, state))
@@ -200,9 +194,10 @@ class TaskReader(TaskPaths):
             shown: dict[str, Any] = loads(raw)
             schema = shown["schema"]
             if isinstance(schema, int) and schema != SCHEMA:
-                raise OtherSchemaError(
+                raise StateError(
                     f"state.json has schema {schema}, but this version supports {SCHEMA}",
                     remedy="use the pytest-phase-gate that wrote it, or remove the folder; nothing was changed",
+                    slug="state-schema",
                 )
             types = [type(shown[name]) for name in ("schema", "serial", "head", "lineage")]
             if types != [int, int, str, str] or shown["serial"] < 1:
@@ -222,17 +217,20 @@ class TaskReader(TaskPaths):
             return read_beginning(stream.readline(64 * 1024))
 
     def key_for(self, beginning: Opened) -> bytes | None:
-        """Return the key of the ledger. Raises KeyMismatchError if PHASE_GATE_KEY is another one."""
+        """Return the key of the ledger. Raises StateError if PHASE_GATE_KEY is another one."""
         if beginning.key_check is None:
             return None
         if self.key is None:
-            raise KeyMismatchError(
+            raise StateError(
                 "the ledger was made with PHASE_GATE_KEY, which is not set: the ledger can't be verified",
                 remedy="set PHASE_GATE_KEY to the key it was made with",
+                slug="state-key",
             )
         if beginning.lineage and check_of(beginning.lineage, self.key) != beginning.key_check:
-            raise KeyMismatchError(
-                "PHASE_GATE_KEY is not the key the ledger was made with", remedy="set PHASE_GATE_KEY to that key"
+            raise StateError(
+                "PHASE_GATE_KEY is not the key the ledger was made with",
+                remedy="set PHASE_GATE_KEY to that key",
+                slug="state-key",
             )
         return self.key
 

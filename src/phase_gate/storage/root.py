@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from phase_gate.bound import os
-from phase_gate.errors import ConfigurationError, ForeignRootError, StorageError
+from phase_gate.errors import ConfigurationError, PhaseGateError, StorageError
 
 #: pytest uses these files even if they are empty.
 PYTEST_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini")
@@ -180,14 +180,15 @@ class Climb:
             yield folder
 
     def refuse_foreign(self, root: Path) -> None:
-        """Raise ForeignRootError if the root belongs to another user."""
+        """Raise PhaseGateError if the root belongs to another user."""
         status = self._status(root)
         owner = None if status is None else status.st_uid
         if self._uid in (None, _SUPERUSER, owner) or self._is_trusted(root) or self._is_in_own_top(root):
             return
-        raise ForeignRootError(
+        raise PhaseGateError(
             f"the root {root} belongs to {_name_of(owner)}, not to you, and commands in its files would run as you",
             remedy=f"work in your own copy; or, if you trust the owner, set {TRUST_VARIABLE}={root}",
+            slug="foreign-root",
         )
 
     def _below_home(self) -> Iterator[Path]:

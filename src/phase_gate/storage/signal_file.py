@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from phase_gate.errors import ContradictionError, PhaseGateError, SignalError
+from phase_gate.errors import PhaseGateError
 from phase_gate.gate.order import shorten
 from phase_gate.gate.verdict import Answer, Given, Reading, Signal, read_signal
 from phase_gate.hashing import sha256
@@ -25,6 +25,10 @@ _ANSWERS: dict[str, Given] = {
 }
 #: Values of `remaining_work` that agree with `exit_signal: true`.
 _NOTHING_LEFT = ("none", "")
+
+
+class SignalError(PhaseGateError):
+    slug = "bad-signal"
 
 
 class _Form(Value):
@@ -76,7 +80,7 @@ def read_signal_file(path: Path, *, spent: str | None = None) -> SignalFile | No
         return None if identity == spent else SignalFile(identity=identity, signal=parse_signal(raw, name=path.name))
     except PhaseGateError as error:
         problem = f"{error.problem}; {error.remedy}" if identity else error.problem
-        return SignalFile(identity=identity, problem=problem, contradicts=isinstance(error, ContradictionError))
+        return SignalFile(identity=identity, problem=problem, contradicts=error.slug == "contradictory-signal")
 
 
 def parse_signal(text: str | bytes, *, name: str = "exit-signal.yaml") -> Signal:
@@ -103,9 +107,10 @@ def parse_signal(text: str | bytes, *, name: str = "exit-signal.yaml") -> Signal
 def check_signal(signal: Signal, *, remaining_work: str = "none", place: str = "signal") -> None:
     """Raise an error for a signal that contradicts itself, or that needs a person and has no reason."""
     if signal.answer == "done" and remaining_work.strip().lower() not in _NOTHING_LEFT:
-        raise ContradictionError(
+        raise SignalError(
             f"{place}: exit_signal is true, but remaining_work is: {shorten(remaining_work)}",
             remedy="finish the work, or write exit_signal: false",
+            slug="contradictory-signal",
         )
     if signal.answer in ("blocked", "test-wrong") and not signal.reason.strip():
         raise SignalError(f"{place}: {signal.answer} needs a reason", remedy="state what a person has to decide")

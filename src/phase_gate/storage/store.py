@@ -240,7 +240,7 @@ class TaskStore(TaskReader):
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the task's lock. Raises LockTimeoutError if another process does not release it in time."""
+        """Hold the task's lock. Raises StateError if another process does not release it in time."""
         from phase_gate.storage.lock import hold_lock
 
         refuse_links(self._own_folders)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any, TypeVar
 
 from phase_gate.codec import spell_out
-from phase_gate.errors import MalformedResultError, NotAllowedError, StorageError, TaskNameError, UsageError
+from phase_gate.errors import NotAllowedError, StorageError, TaskNameError, UsageError
 from phase_gate.evidence.gathering import context_of
 from phase_gate.gate.judging import judgement_events
 from phase_gate.gate.state import Case, Event, State
@@ -26,7 +26,7 @@ from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.task import Task, take_listed_tree
 from phase_gate.tasks.changes import TaskChanges, find_changes
-from phase_gate.tasks.handins import Attachment, ExecutorResult, Verdict
+from phase_gate.tasks.handins import Attachment, ExecutorResult, MalformedResultError, Verdict
 from phase_gate.tasks.overview import Overview, load_overview
 from phase_gate.tasks.rules import MARGIN, Escalation, escalate, resume_command
 from phase_gate.tasks.show import render_state, status_to_json

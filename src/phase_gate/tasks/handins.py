@@ -14,7 +14,7 @@ from phase_gate.codec import from_json
 from phase_gate.config.documents import read_document
 from phase_gate.config.nodes import Items, Node, Table, Text, find, shorten
 from phase_gate.config.reading import Reader
-from phase_gate.errors import DocumentError, MalformedResultError, VoteError
+from phase_gate.errors import DocumentError, PhaseGateError
 from phase_gate.tasks.work import Choice
 from phase_gate.values import Value, field, replace
 
@@ -22,6 +22,14 @@ ExecutorStatus = Literal["success", "failure", "blocked"]
 Answer = Literal["APPROVED", "REJECTED"]
 Confidence = Literal["HIGH", "MEDIUM", "LOW"]
 Recommendation = Literal["commit", "retry", "manual_review"]
+
+
+class MalformedResultError(PhaseGateError):
+    slug = "malformed-result"
+
+
+class VoteError(PhaseGateError):
+    slug = "bad-vote"
 
 
 class Attachment(Value):

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from phase_gate.codec import spell_out, to_json
-from phase_gate.errors import MalformedResultError, NotAllowedError, StaleSignalError, UsageError
+from phase_gate.errors import NotAllowedError, StaleSignalError, UsageError
 from phase_gate.gate.judging import judged_event
 from phase_gate.gate.overrides import Person, forced_events, override_record, refuse_excuse
 from phase_gate.gate.verdict import ABSENT, Reading, with_advice
@@ -18,6 +18,7 @@ from phase_gate.tasks.changes import TaskChanges
 from phase_gate.tasks.handins import (
     Attachment,
     ExecutorResult,
+    MalformedResultError,
     Verdict,
     read_executor_result,
     read_verdict,

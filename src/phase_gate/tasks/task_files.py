@@ -18,7 +18,7 @@ from typing import NoReturn
 from phase_gate.config.documents import decode_text, find_odd_character, read_bytes, read_document
 from phase_gate.config.nodes import MAX_BYTES, Items, Node, Place, Table, Text, plain, shorten
 from phase_gate.config.reading import Reader
-from phase_gate.errors import DocumentError, NotAllowedError, TaskFileError
+from phase_gate.errors import DocumentError, NotAllowedError, PhaseGateError
 from phase_gate.tasks.work import TaskSpec
 from phase_gate.values import replace
 from phase_gate.visible import cut
@@ -31,6 +31,10 @@ MAX_NAME = 200
 #: The form of a task, for remedies.
 _XML_FORM = "write <task> with <name>, <files>, <action>, <verify> and <done>"
 _YAML_FORM = "write name, files, action, verify and done, or a list of such tasks"
+
+
+class TaskFileError(PhaseGateError):
+    slug = "bad-task-file"
 
 
 def read_task_file(path: Path, name: str | None = None) -> tuple[TaskSpec, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from phase_gate.errors import TooManyFilesError
+from phase_gate.errors import StateError
 from phase_gate.storage.tree.contents import Contents
 from phase_gate.storage.tree.git_command import NoGitError, is_linked_worktree, is_repository, run_git, try_git
 
@@ -142,7 +142,7 @@ def _is_source(path: str) -> bool:
 def walk(root: str, keep: Callable[[str], bool], below: Sequence[str] = (".",)) -> Iterator[str]:
     """Yield the selected files below some folders, by paths from the root. Links to folders are not followed.
 
-    Raises TooManyFilesError if there are more than any project has: probably the root is wrong.
+    Raises StateError if there are more than any project has: probably the root is wrong.
     """
     # These are walked even if they are environments or worktrees.
     tops = {"" if folder == "." else f"{folder}/" for folder in below}
@@ -171,9 +171,10 @@ def walk(root: str, keep: Callable[[str], bool], below: Sequence[str] = (".",)) 
                 yield prefix + name
 
 
-def refuse_to_walk(top: str, what: str) -> TooManyFilesError:
+def refuse_to_walk(top: str, what: str) -> StateError:
     """Return the error for a folder with too many files."""
-    return TooManyFilesError(
+    return StateError(
         f"{top} has more than {what}, and is not in a git repository",
         remedy="if this is not your project, put a phase-gate.yaml into the folder that is; if it is, `git init` there",
+        slug="too-many-files",
     )
