@@ -69,12 +69,12 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
     "audit": (0, "intact: 0 events"),
     "store status": (0, "no shared store is named"),
     "store init": (13, "no shared store is named"),
-    "doctor": (0, "none yet: the first run creates it"),
+    "doctor": (0, "0 events, intact"),
 }
 
 #: Commands that read nothing of a project; and those that say what is wrong with it instead of refusing, one to people
 #: and one to agents, for whom an error would be an open gate.
-NEVER_REFUSED = ("workflow schema", "demo", "doctor", "hook", "completion")
+NEVER_REFUSED = ("workflow schema", "demo", "doctor", "hook")
 
 
 @pytest.fixture(autouse=True)

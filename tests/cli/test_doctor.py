@@ -44,11 +44,7 @@ def test_all_is_well(begin: Begin) -> None:
         "package": "good",
         "plugin": "good",
         "root": "good",
-        "state folder": "good",
-        "lock": "good",
         "ledger": "good",
-        "file system": looks["file system"][0],  # whatever the machine has
-        "git": "good",
     }
     assert looks["package"][1].endswith(f" in {home}")
     assert looks["plugin"][1] == "loaded by pytest"
@@ -83,7 +79,7 @@ def test_the_settings_keep_it_out(begin: Begin, addopts: str, says: str) -> None
     assert (mark, said.startswith(says)) == ("bad", True)
 
 
-# --- folder, lock, ledger
+# --- settings, ledger
 
 
 @pytest.mark.usefixtures("unasked")
@@ -97,29 +93,7 @@ def test_a_configuration_that_can_not_be_read(begin: Begin) -> None:
 
 
 @pytest.mark.usefixtures("unasked")
-def test_a_file_in_the_folders_place(begin: Begin) -> None:
-    gated = begin("")
-    gated.project.write({".phase-gate": ""})
-    assert look(gated)["state folder"] == ("bad", f"{gated.folder} is a file, not a folder")
-
-
-@pytest.mark.usefixtures("unasked")
-def test_a_lock_that_is_held(begin: Begin) -> None:
+def test_a_ledger_that_was_changed(begin: Begin) -> None:
     gated = begin("green")
-    with gated.store().transaction():
-        looks = look(gated)
-    assert looks["lock"] == ("note", "held by a run or command at the moment: try again later")
-    assert "ledger" not in looks, "somebody may be writing it"
-
-
-# --- git
-
-
-@pytest.mark.usefixtures("unasked")
-def test_no_git_in_sight(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    gated = begin("green")
-    assert look(gated)["git"] == ("note", "not used: files are compared by walking the folder")
-    gated.project.commit_all()
-    monkeypatch.setenv("PATH", "")
-    looks = look(gated)
-    assert looks["git"][0] == "note"
+    gated.tamper()
+    assert look(gated)["ledger"][0] == "bad"

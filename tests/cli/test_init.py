@@ -13,10 +13,7 @@ def test_it_writes_a_file_that_changes_nothing(begin: Begin) -> None:
     gated = begin("")
     ran = gated.gate("init")
     path = gated.root / "phase-gate.yaml"
-    assert (ran.code, ran.out) == (
-        0,
-        f"wrote {path}, and phase-gate.schema.json for editors\n  next: pytest --phase=red\n",
-    )
+    assert (ran.code, ran.out) == (0, f"wrote {path}\n  next: pytest --phase=red\n")
     before = gated.json("explain", "green")
     path.unlink()
     assert gated.json("explain", "green") == before
@@ -25,7 +22,7 @@ def test_it_writes_a_file_that_changes_nothing(begin: Begin) -> None:
 def test_what_it_shows_in_comments_can_be_switched_on(begin: Begin) -> None:
     gated = begin("")
     content = gated.json("init", "--dry-run")["content"]
-    rows = [row.removeprefix("# ") if row.startswith(("# ", "#   ")) else row for row in content.splitlines()[2:]]
+    rows = [row.removeprefix("# ") if row.startswith(("# ", "#   ")) else row for row in content.splitlines()[1:]]
     gated.project.write({"phase-gate.yaml": "\n".join(rows) + "\n"})
     document = yaml.safe_load((gated.root / "phase-gate.yaml").read_text(encoding="utf-8"))
     jsonschema.Draft7Validator(gated.json("workflow", "schema", "configuration")).validate(document)
@@ -37,7 +34,7 @@ def test_a_dry_run_writes_nothing(begin: Begin) -> None:
     gated = begin("")
     ran = gated.gate("init", "--dry-run")
     assert ran.code == 0
-    assert ran.out.splitlines()[1].startswith("# Rules of pytest-phase-gate")
+    assert ran.out.startswith("# Rules of pytest-phase-gate")
     document = gated.json("init", "--dry-run")
     assert (document["path"], document["written"]) == (str(gated.root / "phase-gate.yaml"), False)
     assert gated.files() == {}
@@ -56,13 +53,3 @@ def test_what_is_there_is_never_written_over(begin: Begin, content: str) -> None
     gated.gate("init")
     (gated.root / "phase-gate.yaml").write_text(content or "# mine\nlock_timeout: 3\n", encoding="utf-8")
     assert gated.error("init") == (13, "not-allowed", "phase-gate.yaml is there already")
-
-
-def test_an_editor_finds_the_schema_beside_it(begin: Begin) -> None:
-    gated = begin("")
-    document = gated.json("init")
-    first = (gated.root / "phase-gate.yaml").read_text(encoding="utf-8").splitlines()[0]
-    mark, _, place = first.partition("=")
-    assert mark == "# yaml-language-server: $schema"
-    assert document["schema"] == str(gated.root / place)
-    assert (gated.root / place).read_text(encoding="utf-8") == gated.gate("workflow", "schema", "configuration").out

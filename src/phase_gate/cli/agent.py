@@ -17,19 +17,13 @@ from phase_gate.agents.install import (
     write_edit,
 )
 from phase_gate.cli._call import Call, Done
-from phase_gate.cli.workflow import read_schema
 from phase_gate.config.configuration import read_own_table
 from phase_gate.errors import NotAllowedError, StorageError, UsageError
 from phase_gate.report.prompt import render_prompt
-from phase_gate.storage.root import place_below
 from phase_gate.visible import show_rows
 from phase_gate.workflow.settings import PYPROJECT
 
-#: Saved next to phase-gate.yaml for editors, so that every clone of the project has it.
-SCHEMA_FILE = "phase-gate.schema.json"
-
 TEMPLATE = """\
-# yaml-language-server: $schema=phase-gate.schema.json
 # Rules of pytest-phase-gate for this project. Everything here is optional; the values shown are the defaults.
 
 workflow: tdd                    # a shipped workflow, or the path of your own file
@@ -71,25 +65,19 @@ def init(call: Call) -> Done:
         raise NotAllowedError(
             f"the settings are in [tool.phase-gate] of {PYPROJECT}", remedy="edit them there; nothing was changed"
         )
-    schema = place_below(project.root, SCHEMA_FILE, setting="init")
-    document = {"path": str(path), "content": TEMPLATE, "schema": str(schema)}
+    document = {"path": str(path), "content": TEMPLATE}
     if call.arguments.dry_run:
         return Done(text=TEMPLATE.rstrip(), document={**document, "written": False})
     try:
         with open(path, "x", encoding="utf-8") as stream:
             stream.write(TEMPLATE)
-        schema.write_text(read_schema("configuration"), encoding="utf-8")
     except FileExistsError:
         raise NotAllowedError(f"{path.name} is there already", remedy="edit it; nothing was changed") from None
     except OSError as error:
         raise StorageError(
             f"{path.name} could not be written: {error.strerror}", remedy="make the folder writable"
         ) from error
-    return Done(
-        text=f"wrote {path}, and {SCHEMA_FILE} for editors",
-        document={**document, "written": True},
-        next_command="pytest --phase=red",
-    )
+    return Done(text=f"wrote {path}", document={**document, "written": True}, next_command="pytest --phase=red")
 
 
 def _install(call: Call) -> Done:

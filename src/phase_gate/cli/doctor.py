@@ -17,10 +17,6 @@ from phase_gate.agents.install import PROGRAM, find_commands, has_hooks
 from phase_gate.cli._call import INSTALL, Call, Done
 from phase_gate.errors import PhaseGateError
 from phase_gate.project import Project
-from phase_gate.storage.lock import is_free
-from phase_gate.storage.paths import filesystem_type, network_warning
-from phase_gate.storage.store import TaskStore
-from phase_gate.storage.tree.git_command import try_git
 from phase_gate.values import Value, as_dict
 from phase_gate.visible import count, show_rows
 from phase_gate.workflow.names import PASSES_ALREADY
@@ -45,7 +41,6 @@ def _check_all(call: Call) -> Iterator[Diagnosis]:
     except PhaseGateError as error:
         yield Diagnosis("configuration", "bad", f"{error.problem}; try: {error.remedy}")
         return
-    yield check_folder(project)
     try:
         store = call.store(project)
     except PhaseGateError as error:
@@ -53,8 +48,7 @@ def _check_all(call: Call) -> Iterator[Diagnosis]:
     else:
         if (shared := store.shared) is not None:
             yield _try_it("store", lambda: f"{shared.shown} answers, and has {count(len(shared.list_tasks()), 'task')}")
-        yield from check_state(store)
-    yield from check_files(project.root)
+        yield _try_it("ledger", lambda: f"{store.read().serial} events, intact")
     yield from check_agents(project, call.arguments.program)
 
 
@@ -95,42 +89,11 @@ def check_plugin(start: Path) -> Diagnosis:
     return Diagnosis("plugin", "good", "loaded by pytest")
 
 
-def check_folder(project: Project) -> Diagnosis:
-    folder = project.folder
-    if not folder.exists():
-        return Diagnosis("state folder", "note", "none yet: the first run creates it")
-    if not folder.is_dir():
-        return Diagnosis("state folder", "bad", f"{folder} is a file, not a folder")
-    if not os.access(folder, os.W_OK):
-        return Diagnosis("state folder", "bad", f"{folder} can't be written")
-    return Diagnosis("state folder", "good", str(folder))
-
-
-def check_state(store: TaskStore) -> Iterator[Diagnosis]:
-    """Yield the checks of the lock and the ledger."""
-    if not is_free(store.lock_file):
-        # The process that holds the lock may be writing, so a check now would be meaningless.
-        yield Diagnosis("lock", "note", "held by a run or command at the moment: try again later")
-        return
-    yield Diagnosis("lock", "good", "free")
-    yield _try_it("ledger", lambda: f"{store.read().serial} events, intact")
-
-
 def _try_it(what: str, check: Callable[[], str]) -> Diagnosis:
     try:
         return Diagnosis(what, "good", check())
     except PhaseGateError as error:
         return Diagnosis(what, "bad", f"{error.problem}; try: {error.remedy}")
-
-
-def check_files(root: Path) -> Iterator[Diagnosis]:
-    """Yield the checks of the file system and of git."""
-    warning = network_warning(root)
-    yield Diagnosis("file system", "note" if warning else "good", warning or filesystem_type(root) or "unknown")
-    if try_git(root, "rev-parse") is None:
-        yield Diagnosis("git", "note", "not used: files are compared by walking the folder")
-    else:
-        yield Diagnosis("git", "good", "lists the files")
 
 
 # --- the checks of coding agents: run their hooks as they would
