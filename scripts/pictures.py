@@ -12,9 +12,8 @@ import tempfile
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
-from typing import Any
 
-from phase_gate.drive.view import Happening, Tail, Working, render_lines, render_status
+from phase_gate.drive.view import Tail, Working, render_status
 from phase_gate.project import load_compiled
 from phase_gate.workflow.model import Phase
 
@@ -33,34 +32,19 @@ _ESCAPE = re.compile(r"\x1b\[([0-9;]*)m")
 def draw_drive() -> str:
     """Return the live view of a drive as SVG: the renderer's own rows, of an agent in its third iteration."""
     typed = '$ phase-gate drive --goal "slug(title): words joined by dashes" -- claude -p'
-    new = {"resumed": False, "done": 0}
-    told: list[tuple[str, dict[str, Any]]] = [
-        (
-            "drive-started",
-            {"agents": {"agent": ["claude", "-p"]}, "iterations": 30, "seconds": 14400.0, "signal": "ask", **new},
-        ),
-        ("iteration-started", {"number": 2, "phase": "GREEN"}),
-        (
-            "agent-ended",
-            {"role": "agent", "text": "claude ended", "seconds": 74.0, "transcript": ".phase-gate/drive/2.agent.log"},
-        ),
-        (
-            "tests-ended",
-            {
-                "how": "ended",
-                "status": "closed",
-                "reason": "test_slug.py::test_signs fails",
-                "seconds": 2.0,
-            },
-        ),
-        ("claim-weighed", {"outcome": "continue", "reason": "1 test failed in the last complete run"}),
-        ("iteration-ended", {"outcome": "go-on", "reason": "test_slug.py::test_signs fails"}),
-        ("iteration-started", {"number": 3, "phase": "GREEN"}),
+    rows = [
+        typed,
+        "drive begins: claude -p (at most 30 iterations, 4h; signal: ask)",
+        "iteration 2: GREEN",
+        "  agent    claude ended after 1m 14s (.phase-gate/drive/2.agent.log)",
+        "  tests    test_slug.py::test_signs fails (2s)",
+        "  claim    continue: 1 test failed in the last complete run",
+        "  verdict  test_slug.py::test_signs fails",
+        "iteration 3: GREEN",
     ]
-    rows = [typed, *(render_lines(Happening(kind=kind, at="", data=data)) for kind, data in told)]
     working, tail = Working(role="agent", where="GREEN", number=3, limit=1200.0), Tail()
     tail.write(b"test_signs fails: a comma is kept.\n")
-    rows.append(f"\x1b[1m{render_status(working, 38.0, tail, is_ending=False)}\x1b[0m")
+    rows.append(f"\x1b[1m{render_status(working, 38.0, tail)}\x1b[0m")
     return _draw_terminal(rows, "A drive in its third iteration: what happened, and below it what the agent does now")
 
 

@@ -1,6 +1,6 @@
 """All roles of the pipeline without a model: `python agent.py ROLE` does what its prompt asks for, from `written`.
 
-The debugger finds out what the implementer forgot, and mends it inside the recovery.
+The debugger finds out what the author forgot, and mends it inside the recovery.
 """
 
 import json

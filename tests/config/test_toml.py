@@ -23,7 +23,7 @@ guards:
 phases:
   GREEN: {condition: "tests_flaky == 0\\nAND tests_total > 0\\n", guards: [quiet]}
 evidence: {commands: {build: {run: make all, timeout: 60}}, new_code: true}
-drive: {agent: claude, budget: {time: 2h}, roles: {planner: claude, voters: [gemini]}}
+drive: {agent: claude, budget: {time: 2h}, phases: {PLAN: claude}, voters: [gemini]}
 """
 TOML = '''\
 [build-system]
@@ -57,7 +57,8 @@ commands.build = {run = "make all", timeout = 60}
 [tool.phase-gate.drive]
 agent = "claude"
 budget = {time = "2h"}
-roles = {planner = "claude", voters = ["gemini"]}
+phases = {PLAN = "claude"}
+voters = ["gemini"]
 '''
 
 

@@ -140,11 +140,11 @@ def test_done_in_words_alone_asks_a_person_at_the_third_time(track: Begin) -> No
 
 
 def test_an_idle_agent_is_stuck(track: Begin) -> None:
-    driven = track("red-exited").plan({"say": "I think about it.\n"}, idle_limit=2)
+    driven = track("red-exited").plan({"say": "I think about it.\n"})
     rows = driven.rows(code=12)
     assert rows[-1]["outcome"] == "stuck"
-    assert rows[-1]["reason"].startswith("the agent changed nothing in 2 iterations")
-    assert driven.turns() == 2
+    assert rows[-1]["reason"].startswith("the agent changed nothing in 5 iterations")
+    assert driven.turns() == 5
 
 
 def test_a_frozen_test_that_is_edited_closes_the_gate(track: Begin) -> None:
@@ -202,7 +202,7 @@ def test_a_busy_client_is_waited_for_and_not_counted(track: Begin) -> None:
     rows = driven.rows("--iterations", "1", code=0)
     assert [row["event"] for row in rows].count("waits") == 2
     assert driven.turns() == 3
-    assert rows[-1]["iterations"] == 1, "only the one that worked counts"
+    assert len(driven.iterations()) == 1, "waiting is no iteration"
     assert "tests-ended" not in [row["event"] for row in rows[: [row["event"] for row in rows].index("waits")]]
 
 
@@ -318,8 +318,8 @@ def test_the_hooks_of_a_driven_agent(track: Begin) -> None:
         f" | {hook} pre-tool --agent claude > answer.json",
         f"echo {shlex.quote(json.dumps(other))} | {hook} pre-tool --agent claude > state.json",
     ]
-    driven = track("red-exited").plan({"run": commands}, idle_limit=1)
-    driven.drive()
+    driven = track("red-exited").plan({"run": commands})
+    driven.drive("--iterations", "1")
     assert json.loads((driven.root / "stop.json").read_text()) == {}
     assert json.loads((driven.root / "answer.json").read_text()) == {}
     assert "deny" in (driven.root / "state.json").read_text()
@@ -334,35 +334,26 @@ def test_a_budget_is_for_all_of_a_drive(track: Begin) -> None:
     )
     first = driven.rows("--iterations", "1", code=10)
     assert first[-1]["next_command"] == "phase-gate drive --resume --iterations 2"
-    assert driven.rows("--resume", "--iterations", "1", code=10)[-1]["iterations"] == 1, "nothing is left of it"
+    driven.rows("--resume", "--iterations", "1", code=10)
+    assert driven.turns() == 1, "nothing is left of it"
     rows = driven.rows("--resume", "--iterations", "2", code=0)
-    assert (rows[0]["done"], rows[-1]["iterations"]) == (1, 2)
+    assert (rows[0]["done"], driven.turns()) == (1, 2)
 
 
 def test_secrets_stand_in_no_prompt(track: Begin) -> None:
     leaks = RED.replace(
         "    from calc import add\n", "    import os\n    from calc import add\n    print(os.environ['MY_TOKEN'])\n"
     )
-    driven = track("").plan(
-        {"write": {"test_calc.py": leaks, "calc.py": WRONG}}, {"expect": ["***"]}, idle_limit=1, signal="agent"
-    )
-    driven.drive("--goal", "say hunter22 aloud", MY_TOKEN="hunter22")
+    driven = track("").plan({"write": {"test_calc.py": leaks, "calc.py": WRONG}}, {"expect": ["***"]}, signal="agent")
+    driven.drive("--iterations", "2", "--goal", "say hunter22 aloud", MY_TOKEN="hunter22")
     assert "hunter22" not in driven.prompt(1) + driven.prompt(2)
     assert "say *** aloud" in driven.prompt(1)
 
 
-def test_the_environment_is_the_user_s_choice(track: Begin) -> None:
-    driven = track("").plan({"run": ["env > env.txt"]}, idle_limit=1, env=["PATH", "MY_*"])
-    driven.drive(MY_THING="1", OTHER="2")
-    names = {row.partition("=")[0] for row in (driven.root / "env.txt").read_text().splitlines()}
-    assert {"PATH", "MY_THING"} <= names
-    assert not names & {"OTHER", "HOME", "USER"}
-
-
 def test_one_drive_a_task(track: Begin) -> None:
     again = f"{sys.executable} -m phase_gate.cli drive -- true; echo $? > code.txt"
-    driven = track("red-exited").plan({"run": [again]}, idle_limit=1)
-    driven.drive()
+    driven = track("red-exited").plan({"run": [again]})
+    driven.drive("--iterations", "1")
     assert (driven.root / "code.txt").read_text().strip() == "13"
 
 

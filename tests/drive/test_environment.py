@@ -29,16 +29,15 @@ OF_DATABASE = ("PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE", "PGSSLK
         pytest.param("git:https://example.org/x.git#shop", "withheld", (), id="a-git-remote-needs-none-of-them"),
     ],
 )
-@pytest.mark.parametrize("names", [None, ("P*",)], ids=["all-by-default", "chosen"])
 def test_what_gives_access_to_the_record_is_withheld(
-    tmp_path: Path, store: str | None, seen: str | None, withheld: tuple[str, ...], names: tuple[str, ...] | None
+    tmp_path: Path, store: str | None, seen: str | None, withheld: tuple[str, ...]
 ) -> None:
     (tmp_path / "phase-gate.yaml").write_text("run: {}\n", encoding="utf-8")
     given = {} if store is None else {"PHASE_GATE_STORE": store}
     always = {"PHASE_GATE_KEY": "sesame-open-up", "PHASE_GATE_STORE_TOKEN": "hunter22"}
     usual = {"PATH": "/bin", "PGHOST": "db", **dict.fromkeys(OF_DATABASE, "hunter22")}
     project = Project.find(tmp_path, environment={**usual, **always, **given})
-    chosen = choose_environment(project, names)
+    chosen = choose_environment(project)
     # A word in place of the address, so that our own commands don't take the folder for all there is.
     assert chosen.pop("PHASE_GATE_STORE", None) == seen
     assert chosen.keys() == usual.keys() - set(withheld)
@@ -47,9 +46,9 @@ def test_what_gives_access_to_the_record_is_withheld(
 def test_keys_of_the_gate_never_reach_the_agent(track: Begin) -> None:
     driver = "/proc/$(cut -d' ' -f4 /proc/$PPID/stat)/environ"
     turn = {"run": ["env > env.txt", f"cat {driver} > seen.txt"], "say": "key sesame-open-up and hunter22\n"}
-    driven = track("").plan(turn, idle_limit=1)
+    driven = track("").plan(turn)
     secret = {"PHASE_GATE_KEY": "sesame-open-up", "PHASE_GATE_STORE_URL": "postgres://u:pw@h", "MY_TOKEN": "hunter22"}
-    driven.drive(real=True, **secret)
+    driven.drive("--iterations", "1", real=True, **secret)
     given = (driven.root / "env.txt").read_text()
     assert "sesame-open-up" not in given
     assert "PHASE_GATE_STORE" not in given

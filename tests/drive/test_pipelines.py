@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from phase_gate.config.rule_files import load_shipped_workflow
-from phase_gate.drive.clients import Client, Roles, role_of
 from tests.drive.conftest import FAKE, Terminal, Track, Turn, answer
 from tests.support import OURS
 
@@ -73,13 +71,16 @@ class PipelineDrive:
         self.track = track
 
     def plan(self, roles: dict[str, list[Turn]], voters: list[list[Turn]], **settings: Any) -> PipelineDrive:
+        """Write what each does: `agent`, those of single phases, and the voters."""
         commands = {role: self._script(role, turns) for role, turns in roles.items()}
         votes = [" ".join(self._script(f"voter{number}", turns)) for number, turns in enumerate(voters, start=1)]
         drive = {
             "signal": "agent",
             "pytest": [*OURS, "-q"],
             "retry_wait": 0,
-            "roles": {**commands, "voters": votes},
+            "agent": commands.pop("agent", []),
+            "phases": commands,
+            "voters": votes,
             **settings,
         }
         self.track.project.write(
@@ -115,17 +116,17 @@ def pipeline(track: Begin) -> PipelineDrive:
 def test_each_role_does_its_part(pipeline: PipelineDrive) -> None:
     pipeline.plan(
         {
-            "planner": [PLAN],
-            "implementer": [answer("it is green")],
+            "PLAN": [PLAN],
+            "agent": [answer("it is green")],
             "BUILD": [{"write": {"part.py": RIGHT}, **answer("built")}],
-            "debugger": [{}],
+            "RECOVERY": [{}],
         },
         [[YES], [YES]],
     )
     rows = pipeline.rows(code=0)
     begun = [row["phase"] for row in rows if row["event"] == "iteration-started"]
     assert begun == ["PLAN", "BUILD", "QA"]
-    assert [pipeline.turns(role) for role in ("planner", "BUILD", "implementer", "debugger", "voter1")] == [
+    assert [pipeline.turns(role) for role in ("PLAN", "BUILD", "agent", "RECOVERY", "voter1")] == [
         1,
         1,
         1,
@@ -145,11 +146,9 @@ def test_voters_who_do_not_agree_send_the_plan_back(pipeline: PipelineDrive) -> 
         "expect": ["say what happens at zero", "your signal waits until the reviewers agree"],
         **answer("planned"),
     }
-    pipeline.plan(
-        {"planner": [PLAN, better], "implementer": [{}], "debugger": [{}]}, [[YES], [doubts, YES]], until="PLAN"
-    )
+    pipeline.plan({"PLAN": [PLAN, better], "agent": [{}], "RECOVERY": [{}]}, [[YES], [doubts, YES]], until="PLAN")
     pipeline.rows(code=0)
-    assert pipeline.turns("planner") == 2
+    assert pipeline.turns("PLAN") == 2
     assert not pipeline.track.events("attempt-failed"), "that is no gate that failed"
 
 
@@ -157,18 +156,18 @@ BUSY: Turn = {"exit": 1, "err": "API Error: 429 rate_limit_error\n"}
 
 
 def test_a_voter_whose_client_is_busy_is_asked_again(pipeline: PipelineDrive) -> None:
-    pipeline.plan({"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [[YES], [BUSY, BUSY, YES]], until="PLAN")
+    pipeline.plan({"PLAN": [PLAN], "agent": [{}], "RECOVERY": [{}]}, [[YES], [BUSY, BUSY, YES]], until="PLAN")
     rows = pipeline.rows(code=0)
     assert [row["event"] for row in rows].count("waits") == 2
-    assert [pipeline.turns(role) for role in ("planner", "voter1", "voter2")] == [1, 1, 3], "and only that one"
+    assert [pipeline.turns(role) for role in ("PLAN", "voter1", "voter2")] == [1, 1, 3], "and only that one"
     assert len(pipeline.track.events("reviewed")) == 2
-    assert rows[-1]["iterations"] == 1, "waiting is no iteration, and no failure of the plan"
+    assert len(pipeline.track.iterations()) == 1, "waiting is no iteration, and no failure of the plan"
 
 
 @pytest.mark.sweep
 def test_a_voter_without_a_login_needs_a_person(pipeline: PipelineDrive) -> None:
     no: Turn = {"exit": 1, "say": "Invalid API key · Please run /login\n"}
-    pipeline.plan({"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [[no], [YES]], until="PLAN")
+    pipeline.plan({"PLAN": [PLAN], "agent": [{}], "RECOVERY": [{}]}, [[no], [YES]], until="PLAN")
     assert "(voter 1) can't work: Invalid API key · Please run /login" in pipeline.rows(code=13)[-1]["reason"]
 
 
@@ -176,10 +175,10 @@ def test_a_voter_without_a_login_needs_a_person(pipeline: PipelineDrive) -> None
 def test_a_fix_is_made_and_checked_in_the_recovery(pipeline: PipelineDrive) -> None:
     pipeline.plan(
         {
-            "planner": [PLAN],
+            "PLAN": [PLAN],
             "BUILD": [{"write": {"part.py": WRONG}, **answer("built")}],
-            "implementer": [{}, answer("it is green")],
-            "debugger": [MENDED],
+            "agent": [{}, answer("it is green")],
+            "RECOVERY": [MENDED],
         },
         [[YES], [YES]],
     )
@@ -188,7 +187,7 @@ def test_a_fix_is_made_and_checked_in_the_recovery(pipeline: PipelineDrive) -> N
     assert begun == ["PLAN", "BUILD", "QA", "RECOVERY", "QA"]
     tested = [(row["phase"], row["code"]) for row in rows if row["event"] == "tests-ended"]
     assert ("RECOVERY", 0) in tested or ("RECOVERY", 10) in tested
-    assert pipeline.turns("debugger") == 1
+    assert pipeline.turns("RECOVERY") == 1
 
 
 def plan_stuck(pipeline: PipelineDrive) -> None:
@@ -196,10 +195,10 @@ def plan_stuck(pipeline: PipelineDrive) -> None:
     useless: Turn = {**MENDED, "write": {**MENDED["write"], "part.py": WRONG}}
     pipeline.plan(
         {
-            "planner": [PLAN],
+            "PLAN": [PLAN],
             "BUILD": [{"write": {"part.py": WRONG}, **answer("built")}],
-            "implementer": [{}, {"write": {"part.py": RIGHT}, "expect": ["it has to be two"], **answer("it is two")}],
-            "debugger": [useless],
+            "agent": [{}, {"write": {"part.py": RIGHT}, "expect": ["it has to be two"], **answer("it is two")}],
+            "RECOVERY": [useless],
         },
         [[YES], [YES]],
     )
@@ -226,50 +225,25 @@ def test_a_person_guides_a_stuck_pipeline(pipeline: PipelineDrive) -> None:
 
 def test_a_transcript_is_no_vote(pipeline: PipelineDrive) -> None:
     says: Turn = {"say": "vote: approve\nconfidence: 1\nby: me\n"}
-    pipeline.plan(
-        {"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [[YES], [says]], until="PLAN", idle_limit=2
-    )
-    rows = pipeline.rows(code=12)
-    assert rows[-1]["outcome"] == "stuck"
+    pipeline.plan({"PLAN": [PLAN], "agent": [{}], "RECOVERY": [{}]}, [[YES], [says]], until="PLAN")
+    pipeline.rows("--iterations", "2", code=10)
     assert len(pipeline.track.events("reviewed")) == 1
 
 
 @pytest.mark.parametrize(
-    ("roles", "voters", "problem"),
+    ("settings", "problem"),
     [
-        ({"planner": [{}]}, [[YES]], "drive.roles names no implementer"),
-        ({"planner": [{}], "implementer": [{}], "debugger": [{}], "SHIP": [{}]}, [], "SHIP, which is no phase"),
+        ({"agent": []}, "no agent is named"),
+        ({"phases": {"SHIP": "true"}}, "drive.phases has SHIP, which is no phase"),
+        ({"phases": {"PLAN": "true"}, "voters": "true"}, "true works in PLAN, and would vote on its own work"),
+        ({"voters": ["true", "true"]}, "drive.voters has the same command twice"),
     ],
 )
-def test_roles_that_are_refused(
-    pipeline: PipelineDrive, roles: dict[str, list[Turn]], voters: list[list[Turn]], problem: str
-) -> None:
-    pipeline.plan(roles, voters)
-    ran = pipeline.track.project.gate("drive")
-    assert ran.code == 2
-    assert problem in ran.err
-
-
-def test_an_author_can_not_vote(pipeline: PipelineDrive) -> None:
-    pipeline.plan({"planner": [PLAN], "implementer": [{}], "debugger": [{}]}, [])
+def test_commands_that_are_refused(pipeline: PipelineDrive, settings: dict[str, Any], problem: str) -> None:
+    pipeline.plan({"agent": [{}]}, [])
     document = json.loads((pipeline.track.root / "phase-gate.yaml").read_text())
-    document["drive"]["roles"]["voters"] = [" ".join(document["drive"]["roles"]["planner"])]
+    document["drive"].update(settings)
     pipeline.track.project.write({"phase-gate.yaml": json.dumps(document) + "\n"})
     ran = pipeline.track.project.gate("drive")
     assert ran.code == 2
-    assert "would vote on its own work" in ran.err
-
-
-def test_whose_phase_it_is() -> None:
-    workflow = load_shipped_workflow("pipeline")
-    found = {phase.name: role_of(workflow, phase) for phase in workflow.phases}
-    assert found == {
-        **dict.fromkeys(("INTAKE", "CONSENSUS_MASTER_PLAN", "ARCHITECTURE", "CONSENSUS_ARCHITECTURE"), "planner"),
-        **dict.fromkeys(("ROLE_PLANNING", "CONSENSUS_ROLE_PLANS"), "planner"),
-        **dict.fromkeys(("IMPLEMENTATION", "QA_VALIDATION"), "implementer"),
-        **dict.fromkeys(("REVIEW", "AUDIT", "PRODUCTION_GATE"), "auditor"),
-        "RECOVERY_LOOP": "debugger",
-    }
-    roles = Roles(usual=Client(words=("a",)), clients={"planner": Client(words=("b",)), "INTAKE": Client(words=("c",))})
-    assert [roles.choose(workflow, phase).name for phase in workflow.phases[:3]] == ["c", "b", "b"]
-    assert roles.choose(workflow, workflow.phases[-1]).name == "a"
+    assert problem in ran.err

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from phase_gate.drive.clients import parse_output
-from phase_gate.drive.view import Happening, Tail, Working, render_lines, render_status
+from phase_gate.drive.view import Tail, Working, render_status
 from tests.drive.conftest import RIGHT, Terminal, Track
 
 pytestmark = pytest.mark.sampled(3)
@@ -29,25 +29,19 @@ def tail_of(*rows: object) -> Tail:
 
 
 @pytest.mark.parametrize(
-    ("working", "printed", "is_ending", "status"),
+    ("working", "printed", "status"),
     [
-        (Working(role="agent", where="GREEN", number=3, limit=1200), (), False, "GREEN 3 · agent works 1m 02s of 20m"),
+        (Working(role="agent", where="GREEN", number=3, limit=1200), (), "GREEN 3 · agent works 1m 02s of 20m"),
         (
             Working(role="reviewer", where="part", number=2),
             ("\x1b[2JGate 1  open",),
-            False,
             "part 2 · reviewer works 1m 02s · \\x1b[2JGate 1  open",
         ),
-        (
-            Working(role="tests", where="RED", number=1),
-            (SAYS,),
-            True,
-            "RED 1 · tests run 1m 02s · ends when this is done; Ctrl-C again: at once",
-        ),
+        (Working(role="tests", where="RED", number=1), (SAYS,), "RED 1 · tests run 1m 02s · All done."),
     ],
 )
-def test_the_status_line(working: Working, printed: tuple[object, ...], is_ending: bool, status: str) -> None:
-    assert render_status(working, 62.0, tail_of(*printed), is_ending=is_ending) == status
+def test_the_status_line(working: Working, printed: tuple[object, ...], status: str) -> None:
+    assert render_status(working, 62.0, tail_of(*printed)) == status
 
 
 @pytest.mark.parametrize(
@@ -61,10 +55,6 @@ def test_the_status_line(working: Working, printed: tuple[object, ...], is_endin
 )
 def test_the_last_line_that_says_something(rows: tuple[object, ...], last: str) -> None:
     assert tail_of(*rows).last() == last
-
-
-def test_a_happening_without_a_line_says_nothing() -> None:
-    assert render_lines(Happening(kind="person-needed", at="", data={"reason": "x"})) == ""
 
 
 def test_only_messages_are_claims_where_events_are_printed() -> None:

@@ -20,7 +20,7 @@ from phase_gate.drive.drive_state import find_drive
 from phase_gate.drive.loop import Session, Watchers, drive
 from phase_gate.drive.phases import PhaseSource
 from phase_gate.drive.tasks import TaskSource
-from phase_gate.drive.view import Happening, render_lines
+from phase_gate.drive.view import Happening
 from phase_gate.errors import NotAllowedError, PhaseGateError, TaskNameError, UsageError
 from phase_gate.storage.store import now
 from phase_gate.task import Task
@@ -152,8 +152,8 @@ def print_json_line(happening: Happening) -> None:
 
 def print_lines(happening: Happening) -> None:
     """Print plain lines, as for a log."""
-    if lines := render_lines(happening):
-        say(lines, flush=True)
+    if happening.lines:
+        say(happening.text, flush=True)
 
 
 class LiveView:

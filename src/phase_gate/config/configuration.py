@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from phase_gate.config.documents import read_bytes, read_document, read_toml_table
@@ -19,9 +18,7 @@ from phase_gate.errors import ConfigurationError
 from phase_gate.storage.root import has_own_table
 from phase_gate.values import fields, replace
 from phase_gate.workflow.model import Overlay, PhaseOverlay
-from phase_gate.workflow.settings import FILE_NAME, PYPROJECT, WITHHELD, Configuration
-
-_ROLES = ("planner", "implementer", "auditor", "debugger", "voters")
+from phase_gate.workflow.settings import FILE_NAME, PYPROJECT, Configuration
 
 
 def load_configuration(root: Path) -> Configuration:
@@ -62,7 +59,6 @@ def _read_configuration(node: Node) -> Configuration:
     overlay = _read_overlay(reader, table)
     configuration = reader.read(Configuration, table, beside=fields(Overlay), overlay=overlay)
     _check_commands(reader, table, configuration)
-    _check_drive(reader, configuration)
     confidence = configuration.confidence
     if confidence.low > confidence.threshold:
         problem, remedy = f"it is above the threshold, {confidence.threshold}", f"write {confidence.threshold} or less"
@@ -105,12 +101,3 @@ def _check_commands(reader: Reader, table: Table, configuration: Configuration) 
             reader.stop(row, f"can't be split into words: {error}", "close the quote, or set shell: true")
         if not words:
             reader.stop(row, "there is no command", "write the command as you would type it")
-
-
-def _check_drive(reader: Reader, configuration: Configuration) -> None:
-    for name in configuration.drive.env or ():
-        if any(fnmatchcase(name, each) for each in WITHHELD):
-            reader.stop(name, f"{name} never reaches an agent", "take it out of drive.env")
-    for name in configuration.drive.roles:
-        if name not in _ROLES and not name.isupper():
-            reader.stop(name, f"{name!r} is not a role", f"use one of: {', '.join(_ROLES)}; or a phase, in capitals")

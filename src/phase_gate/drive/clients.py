@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -13,15 +13,16 @@ from phase_gate.agents.endings import describe_event
 from phase_gate.claims.agent_output import read_transcript
 from phase_gate.errors import UsageError
 from phase_gate.project import STORE_VARIABLE, Project
-from phase_gate.stores.choosing import WITHHELD as WITHHELD_STORE
-from phase_gate.stores.choosing import find_address
-from phase_gate.values import Value, field
-from phase_gate.workflow.model import AUDIT, Phase, Workflow, requires_of
-from phase_gate.workflow.settings import WITHHELD, DriveSettings
+from phase_gate.stores.choosing import WITHHELD, find_address
+from phase_gate.values import Value, field, replace
+from phase_gate.workflow.model import Phase, Workflow, requires_of
+from phase_gate.workflow.settings import DriveSettings
 
 #: Placeholders in a command line for the prompt's file and for the prompt's text.
 FILE, TEXT = "{prompt}", "{text}"
 
+#: Variables that agents never get.
+_WITHHELD = ("PHASE_GATE_KEY", "PHASE_GATE_STORE*")
 #: Variables with which libpq opens a database, in addition to the address.
 _OF_DATABASE = ("PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE", "PGSSLKEY", "PGSSLPASSWORD", "PGOAUTH*")
 
@@ -30,15 +31,17 @@ class Client(Value):
     """An agent's command line."""
 
     words: tuple[str, ...]
+    #: Its name as a voter.
+    title: str = ""
 
     @property
     def name(self) -> str:
-        return Path(self.words[0]).name
+        return self.title or Path(self.words[0]).name
 
     @property
     def is_known(self) -> bool:
         """Whether we know this client by name, and so the format of its error reports."""
-        return self.name in AGENT_NAMES
+        return Path(self.words[0]).name in AGENT_NAMES
 
     @property
     def reads_stdin(self) -> bool:
@@ -94,43 +97,31 @@ def parse_output(output: str) -> tuple[str, ...]:
 # --- the agent's environment
 
 
-def choose_environment(project: Project, names: Sequence[str] | None = None) -> dict[str, str]:
-    """Return the agent's environment: the user's, without anything that gives access to the gate's record.
-
-    :param names: selected variables, as names or globs; None: all that agents may have.
-    """
+def choose_environment(project: Project) -> dict[str, str]:
+    """Return the agent's environment: the user's, without anything that gives access to the gate's record."""
     environment = project.environment
     address = find_address(environment)
     # Without a database, the user's own tests may need these variables.
-    hidden = WITHHELD if address is None or address.kind != "postgresql" else (*WITHHELD, *_OF_DATABASE)
-    wanted = [name for name in environment if names is None or _is_in(name, names)]
-    chosen = {name: environment[name] for name in wanted if not _is_in(name, hidden)}
+    hidden = _WITHHELD if address is None or address.kind != "postgresql" else (*_WITHHELD, *_OF_DATABASE)
+    chosen = {name: value for name, value in environment.items() if not any(fnmatchcase(name, each) for each in hidden)}
     if STORE_VARIABLE in environment:
         # Without this variable, a test run by the agent would change the folder's copy and bypass the store.
-        chosen[STORE_VARIABLE] = "folder" if address is None else WITHHELD_STORE
+        chosen[STORE_VARIABLE] = "folder" if address is None else WITHHELD
     return chosen
 
 
-def _is_in(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, each) for each in patterns)
-
-
-# --- the roles in a cycle, a pipeline, or a list of verify tasks
+# --- the commands of a cycle, a pipeline, or a list of verify tasks
 
 
 class Roles(Value):
-    """The commands of a drive: one for all roles, or one per role."""
-
-    #: By role or phase. `usual` does the rest.
+    #: By phase, or as `executor` and `reviewer`. `usual` does the rest.
     clients: Mapping[str, Client] = field(default_factory=dict)
     usual: Client
-    voters: tuple[tuple[str, Client], ...] = ()
+    voters: tuple[Client, ...] = ()
 
-    def choose(self, workflow: Workflow, phase: Phase) -> Client:
+    def choose(self, phase: Phase) -> Client:
         """Return the client that works in a phase."""
-        if workflow.pipeline is None:
-            return self.usual
-        return self.clients.get(phase.name) or self.clients.get(role_of(workflow, phase)) or self.usual
+        return self.clients.get(phase.name, self.usual)
 
 
 def find_team(settings: DriveSettings, environment: Mapping[str, str]) -> Roles:
@@ -145,54 +136,28 @@ def find_team(settings: DriveSettings, environment: Mapping[str, str]) -> Roles:
     return Roles(usual=executor, clients={"executor": executor, "reviewer": reviewer})
 
 
-def role_of(workflow: Workflow, phase: Phase) -> str:
-    """Return the role that works in a phase.
-
-    The debugger in a recovery, the auditor in a phase that decides about the work, the implementer in a phase that
-    builds or tests it, else the planner.
-    """
-    if phase.recovers:
-        return "debugger"
-    requires = requires_of(phase)
-    described = {} if workflow.pipeline is None else workflow.pipeline.artifacts
-    if any(described[name].line or described[name].schema == AUDIT for name in requires.artifacts):
-        return "auditor"
-    return "implementer" if phase.tests != "none" or requires.checks else "planner"
-
-
 def find_roles(settings: DriveSettings, workflow: Workflow, environment: Mapping[str, str]) -> Roles:
     """Return the commands. Raises UsageError if one is missing, not installed, or would vote on its own work."""
-    if workflow.pipeline is None or not settings.roles:
-        return Roles(usual=find_client(settings.agent, environment))
-    commands = {**settings.roles}
-    voting = commands.pop("voters", ())
-    clients = {name: find_client(words, environment) for name, words in commands.items()}
-    for name in clients:
-        if name.isupper() and workflow.phase(name) is None:
+    for name in settings.phases:
+        if workflow.phase(name) is None:
             known = ", ".join(each.name for each in workflow.phases)
-            raise UsageError(f"drive.roles names {name}, which is no phase", remedy=f"use a role, or one of: {known}")
-    for phase in () if settings.agent else workflow.phases:
-        if clients.keys().isdisjoint({phase.name, role_of(workflow, phase)}):
-            raise UsageError(
-                f"no one works in {phase.name}: drive.roles names no {role_of(workflow, phase)}",
-                remedy="write it, or agent: for all that is left, below drive: in the settings",
-            )
-    usual = find_client(settings.agent, environment) if settings.agent else next(iter(clients.values()))
-    voters = [find_client((text,), environment) for text in voting]
-    named = tuple((f"{client.name} (voter {number})", client) for number, client in enumerate(voters, start=1))
-    roles = Roles(clients=clients, usual=usual, voters=named)
-    _refuse_voters(roles, workflow)
-    return roles
-
-
-def _refuse_voters(roles: Roles, workflow: Workflow) -> None:
-    voters = [client.words for _, client in roles.voters]
-    if len(set(voters)) < len(voters):
-        raise UsageError("drive.roles.voters has the same command twice", remedy="let different ones vote")
+            raise UsageError(f"drive.phases has {name}, which is no phase", remedy=f"use one of: {known}")
+    voters = [find_client((text,), environment) for text in settings.voters]
+    roles = Roles(
+        clients={name: find_client(words, environment) for name, words in settings.phases.items()},
+        usual=find_client(settings.agent, environment),
+        voters=tuple(
+            replace(client, title=f"{client.name} (voter {number})") for number, client in enumerate(voters, start=1)
+        ),
+    )
+    commands = [client.words for client in voters]
+    if len(set(commands)) < len(commands):
+        raise UsageError("drive.voters has the same command twice", remedy="let different ones vote")
     for phase in workflow.phases:
-        author = roles.choose(workflow, phase).words
-        if requires_of(phase).consensus is not None and author in voters:
+        author = roles.choose(phase).words
+        if requires_of(phase).consensus is not None and author in commands:
             raise UsageError(
                 f"{shlex.join(author)} works in {phase.name}, and would vote on its own work",
-                remedy="let another command vote: drive.roles.voters in the settings",
+                remedy="let another command vote: drive.voters in the settings",
             )
+    return roles

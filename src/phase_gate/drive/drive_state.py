@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.codec import from_json
 from phase_gate.gate.measured import Section
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.state_extensions import DRIVE, Part
-from phase_gate.values import Value, field, replace
+from phase_gate.values import Value, replace
 from phase_gate.visible import count
 from phase_gate.workflow.names import show_duration
 from phase_gate.workflow.settings import DriveSettings
@@ -47,9 +46,9 @@ class Decision(Value):
 
     outcome: Outcome
     reason: str
-    #: The next command, and more data for the last line.
+    #: For the last line: the next command, and what the drive has used.
     next_command: str = ""
-    details: Mapping[str, Any] = field(default_factory=dict)
+    spent: str = ""
 
     @property
     def ends(self) -> bool:
@@ -67,7 +66,7 @@ class Iteration(Value):
     phase: str
     #: When it began, if it is open.
     at: str = ""
-    #: How the agent ended: `ended`, `timed-out`, `interrupted`, `not-started`, `waits`, or `lost` with its driver.
+    #: How the agent ended: `ended`, `timed-out`, `interrupted`, `not-started`, or `lost` with its driver.
     how: str = ""
     code: int | None = None
     #: Of the agent, of voters, of our own test run, and of waiting for a busy client.
@@ -75,8 +74,7 @@ class Iteration(Value):
     #: The decision, a value of `Outcome`, and its reason.
     outcome: str = ""
     reason: str = ""
-    #: Whether it counts toward the budget; and the number of iterations in a row without a change, up to this one.
-    counts: bool = True
+    #: The number of iterations in a row without a change, up to this one.
     idle: int = 0
 
 
@@ -86,9 +84,8 @@ class DriveState(Value):
     settings: DriveSettings
     #: The object with the goal; None if no goal was given.
     goal: str | None = None
-    #: The number of the last iteration, how many count, and the seconds of all.
+    #: The number of the last iteration, and the seconds of all.
     number: int = 0
-    counted: int = 0
     seconds: float = 0.0
     #: Iterations in a row without a change.
     idle: int = 0
@@ -96,6 +93,10 @@ class DriveState(Value):
     #: How it ended, a value of `Outcome`; empty if it is running or was killed.
     outcome: str = ""
     reason: str = ""
+
+    @property
+    def spent(self) -> str:
+        return f"{count(self.number, 'iteration')}, {show_duration(self.seconds)}"
 
 
 def find_drive(state: State) -> DriveState | None:
@@ -125,11 +126,10 @@ class DrivePart(Part):
             return None
         if event.kind == "iteration-started":
             row = from_json(Iteration, {**data["iteration"], "at": event.at})
-            return replace(value, number=row.number, counted=value.counted + 1, open=row)
+            return replace(value, number=row.number, open=row)
         if event.kind == "iteration-ended":
             row = from_json(Iteration, data["iteration"])
-            counted, seconds = value.counted - (not row.counts), round(value.seconds + row.seconds, 3)
-            return replace(value, open=None, counted=counted, seconds=seconds, idle=row.idle)
+            return replace(value, open=None, seconds=round(value.seconds + row.seconds, 3), idle=row.idle)
         if event.kind == "drive-ended":
             return replace(value, open=None, outcome=data["outcome"], reason=data["reason"])
         return value
@@ -144,8 +144,7 @@ class DrivePart(Part):
 
     def sections(self, value: DriveState) -> tuple[Section, ...]:
         ended = f"{value.outcome}: {value.reason}" if value.outcome else "not ended"
-        lines = (f"{count(value.number, 'iteration')}, {show_duration(value.seconds)}", f"the last drive: {ended}")
-        return (Section(title="Drive", lines=lines),)
+        return (Section(title="Drive", lines=(value.spent, f"the last drive: {ended}")),)
 
 
 PART = DrivePart()

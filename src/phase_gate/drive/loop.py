@@ -11,12 +11,12 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
-from phase_gate.agents.endings import Ending, classify
+from phase_gate.agents.endings import classify
 from phase_gate.drive.clients import Client, choose_environment
 from phase_gate.drive.drive_state import Decision, Outcome
 from phase_gate.drive.view import Happening, Tail, Working, render_status
@@ -33,9 +33,9 @@ from phase_gate.storage.store import DRIVER, TaskStore
 from phase_gate.task import Task
 from phase_gate.tasks.handins import MAX_SIZE
 from phase_gate.tasks.rules import seconds_between
-from phase_gate.values import Value, field, replace
+from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase
-from phase_gate.workflow.names import ANSWER_VARIABLE
+from phase_gate.workflow.names import ANSWER_VARIABLE, show_duration
 from phase_gate.workflow.settings import DriveSettings
 
 OWNER = DRIVER
@@ -96,11 +96,12 @@ class Session:
         root = self.project.root
         return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
 
-    def tell(self, kind: str, **data: Any) -> None:
-        self.watchers.tell(Happening(kind=kind, at=store.now(), data=data))
+    def tell(self, kind: str, *lines: str, **data: Any) -> None:
+        """Report an event: as lines for people, and as data for `--json`."""
+        self.watchers.tell(Happening(kind=kind, at=store.now(), lines=lines, data=data))
 
     def note(self, text: str) -> None:
-        self.tell("note", text=text)
+        self.tell("note", f"  note     {text}", text=text)
 
     def ask(self, text: str, prompt: str) -> str:
         """Return the user's answer; empty if there is no terminal or no answer, or the user ends the drive."""
@@ -111,11 +112,13 @@ class Session:
         if self.is_asked_to_end and not self._has_announced_end:
             self._has_announced_end = True
             self.note("ends when this is done; Ctrl-C again ends it at once")
-        self.watchers.progress(render_status(working, seconds, self.tail, is_ending=self.is_asked_to_end))
+        self.watchers.progress(render_status(working, seconds, self.tail))
 
     def wait(self, working: Working, seconds: float, why: str) -> float:
         """Wait by the ledger's clock, until the user interrupts; return the seconds waited."""
-        self.tell("waits", where=working.where, number=working.number, seconds=round(seconds, 1), reason=why)
+        seconds = round(seconds, 1)
+        self.tell("waits", f"  waits    {show_duration(seconds)}: {why}", seconds=seconds, reason=why)
+        self.tail.clear()
         began, waits = store.now(), replace(working, role="waits", limit=seconds)
         # A little longer, so that the rules do not find the last millisecond missing.
         while (left := seconds + 0.01 - seconds_between(began, store.now())) > 0 and not self.is_asked_to_end:
@@ -161,10 +164,10 @@ class Step(Value):
     answer: Path
     #: For the status line. Its `limit` is the time limit.
     working: Working
-    #: Variables in addition to those of every agent.
-    environment: Mapping[str, str] = field(default_factory=dict)
     #: Seconds left in the budget.
-    left: float = float("inf")
+    left: float
+    #: Whether the step still counts if it begins late, because its client was busy.
+    may_wait: bool = True
 
 
 class Played(Value):
@@ -172,39 +175,27 @@ class Played(Value):
 
     how: How
     code: int | None
+    #: Also those spent waiting for a busy client.
     seconds: float
     #: All of its output, and its standard output, which contains its claim.
     transcript: Path
     stdout: str
-    #: The meaning of its end, from the client's own report.
-    ending: Ending
-    problem: str = ""
+    #: Why the client itself needs a person; empty if it does not.
+    trouble: str = ""
+    #: Whether the client was refused for now, and the same call works later.
+    is_busy: bool = False
     #: The answer, up to the size limit; None if there is none.
     data: bytes | None = None
     #: The kinds of events that were recorded about the task meanwhile, but not by the drive.
     recorded: tuple[str, ...] = ()
-    #: Seconds spent waiting for a busy client.
-    waited: float = 0.0
 
     @property
     def shown(self) -> str:
         if self.how == "ended":
             return "ended" if self.code == 0 else f"failed with {self.code}"
         return {"timed-out": "ran out of time", "interrupted": "was interrupted"}.get(
-            self.how, f"did not start: {self.problem}"
+            self.how, f"did not start: {self.trouble}"
         )
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether the client was refused for now, and the same call works later."""
-        return self.ending.kind == "busy"
-
-    @property
-    def trouble(self) -> str:
-        """Why the client itself needs a person; empty if it does not."""
-        if self.how == "not-started":
-            return self.problem or "it did not start"
-        return self.ending.message if self.ending.is_for_people else ""
 
 
 def make_answer(session: Session, folder: Path, role: str) -> Path:
@@ -219,28 +210,38 @@ def make_answer(session: Session, folder: Path, role: str) -> Path:
 
 
 def play(session: Session, step: Step) -> Played:
-    """Run an agent's turn. If its client is busy, wait, longer each time; the caller decides what happens next."""
-    played = _let_work(session, step)
-    if not played.is_busy:
-        session.waits = 0
-        return played
-    seconds = session.settings.retry_wait * (1 << min(session.waits, 10))
-    session.waits += 1
-    longest = max(0.0, min(seconds, _LONGEST_WAIT, step.left - played.seconds))
-    return replace(played, waited=session.wait(step.working, longest, "the client is busy"))
+    """Run an agent's turn. While its client is busy, wait, longer each time, and start it again.
+
+    The turn was interrupted if the user ends the wait, the budget is spent, or the step would begin too late.
+    """
+    seconds = 0.0
+    while True:
+        played = _let_work(session, step)
+        seconds += played.seconds
+        if not played.is_busy:
+            session.waits = 0
+            return replace(played, seconds=round(seconds, 3))
+        wait = session.settings.retry_wait * (1 << min(session.waits, 10))
+        session.waits += 1
+        left = max(0.0, step.left - seconds)
+        seconds += session.wait(step.working, min(wait, _LONGEST_WAIT, left), "the client is busy")
+        if not step.may_wait or session.is_asked_to_end or seconds >= step.left:
+            return replace(played, how="interrupted", seconds=round(seconds, 3))
 
 
 def _let_work(session: Session, step: Step) -> Played:
-    project, client, working = session.project, step.client, step.working
+    project, client = session.project, step.client
     write_atomically(REAL, step.prompt, blot(step.text, find_secrets(project.environment)).encode(), durable=False)
     serial = step.store.read().serial
-    given = choose_environment(project, session.settings.env)
+    given = {**choose_environment(project), "PHASE_GATE_TASK": step.store.task, ANSWER_VARIABLE: str(step.answer)}
+    if "PHASE_GATE_DIR" in given:
+        given["PHASE_GATE_DIR"] = str(project.state_folder)  # the agent may be in another folder than the user
     ended = session.run(
         client.fill(step.prompt),
-        working,
+        step.working,
         step.prompt.with_suffix(".log"),
         _KEPT,
-        environment={**given, **step.environment, ANSWER_VARIABLE: str(step.answer)},
+        environment=given,
         stdin=step.prompt if client.reads_stdin else None,
         secrets=project.environment,
         mark=session.mark,
@@ -249,28 +250,28 @@ def _let_work(session: Session, step: Step) -> Played:
     if not lines or lines[-1].seq < serial:
         problem = "events were removed from the ledger while the agent worked"
         raise RollbackError(problem, remedy="look at what the agent did, then restore the state folder or begin again")
-    output = _read_text(ended.output)
+    ending = classify(ended.code, _read_text(ended.output), is_known=client.is_known)
+    trouble = ended.problem or "it did not start" if ended.how == "not-started" else ""
     played = Played(
         how=ended.how,
         code=ended.code,
-        seconds=round(ended.seconds, 3),
+        seconds=ended.seconds,
         transcript=ended.output,
         stdout=_read_text(ended.stdout),
-        problem=ended.problem,
-        ending=classify(ended.code if ended.how == "ended" else None, output, is_known=client.is_known),
+        trouble=trouble or (ending.message if ending.is_for_people else ""),
+        is_busy=ending.kind == "busy",
         data=_take_file(step.answer),
         recorded=tuple(line.event.kind for line in lines if line.seq > serial),
     )
+    took, transcript = show_duration(round(ended.seconds)), session.relative(ended.output)
     session.tell(
         "agent-ended",
-        role=working.role,
-        where=working.where,
-        number=working.number,
+        f"  agent    {client.name} {played.shown} after {took} ({transcript})",
+        role=step.working.role,
         how=played.how,
         code=played.code,
-        seconds=played.seconds,
-        text=f"{client.name} {played.shown}",
-        transcript=session.relative(played.transcript),
+        seconds=round(ended.seconds, 3),
+        transcript=transcript,
     )
     return played
 
@@ -354,11 +355,11 @@ def drive(session: Session, source: Source) -> Decision:
             call_person(session, step.reason)
         session.tell(
             "drive-ended",
+            f"drive ends: {step.outcome}: {step.reason} ({step.spent})",
             outcome=str(step.outcome),
             reason=step.reason,
             exit_code=step.exit_code,
             next_command=step.next_command,
-            **step.details,
         )
         return step
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import shutil
 from collections.abc import Iterator
 
 from phase_gate.claims.decision import Outcome as ClaimOutcome
@@ -27,9 +26,6 @@ from phase_gate.tasks.rules import seconds_between
 from phase_gate.values import replace
 from phase_gate.visible import count
 from phase_gate.workflow.names import of_task, show_duration
-
-#: How many drives keep their prompts and transcripts.
-_KEPT_DRIVES = 5
 
 
 class PhaseSource:
@@ -82,18 +78,15 @@ class PhaseSource:
         task = _record_start(task, past, started)
         self._has_ended = False
         drive = require_drive(task.state)
-        _forget_old_transcripts(task.store)
+        limits = f"at most {count(settings.budget.iterations, 'iteration')}, {show_duration(settings.budget.seconds)}"
+        verb, spent = ("resumes", f"; spent: {drive.spent}") if self.resumes else ("begins", "")
         session.tell(
             "drive-started",
+            f"drive {verb}: {' '.join(agent)} ({limits}; signal: {settings.signal}{spent})",
             task=session.project.task,
-            root=str(session.project.root),
-            agents={"agent": agent},
-            signal=settings.signal,
-            iterations=settings.budget.iterations,
-            seconds=settings.budget.seconds,
+            agent=agent,
             resumed=self.resumes,
-            done=drive.counted,
-            spent=drive.seconds,
+            done=drive.number,
         )
         # A circuit may be open, the budget spent, or Gate 1 open.
         self._settle(Turn(session, task, self.roles))
@@ -119,7 +112,7 @@ class PhaseSource:
         if self._turn.played is None:
             self._turn.take(played)
         else:
-            self._turn.take_vote(step.working.role, played)
+            self._turn.take_vote(played)
 
     def _finish(self, turn: Turn) -> None:
         """Judge the agent's work, and record the result."""
@@ -127,7 +120,8 @@ class PhaseSource:
         self._settle(turn)
         outcome, reason = str(self._decision.outcome), self._decision.reason
         turn.task = turn.task.record(turn.end_event(outcome, reason))
-        self.session.tell("iteration-ended", number=turn.number, outcome=outcome, reason=reason)
+        lines = (f"  verdict  {reason}",) if outcome == Outcome.GO_ON else ()
+        self.session.tell("iteration-ended", *lines, number=turn.number, outcome=outcome, reason=reason)
 
     def _settle(self, turn: Turn) -> None:
         """Decide, and ask for the signal of Gate 2 if the drive waits for it."""
@@ -138,9 +132,7 @@ class PhaseSource:
                 turn.give(signal)
             # A person has answered, so the drive no longer waits for that. The remaining reasons decide.
             decision = _decide(turn, is_answered=signal is not None)
-        self._turn, self._decision = turn, decision
-        if not turn.is_busy:  # a busy client never read its prompt
-            self._notes = turn.notes
+        self._turn, self._decision, self._notes = turn, decision, turn.notes
 
     def _end(self, task: Task, decision: Decision) -> Decision:
         drive, name, outcome = require_drive(task.state), task.project.task, decision.outcome
@@ -154,8 +146,7 @@ class PhaseSource:
             Outcome.STUCK: of_task("phase-gate explain", name),
         }
         following = ways.get(outcome) or task.current_status().next_command
-        details = {"iterations": drive.counted, "seconds": drive.seconds}
-        return replace(decision, next_command=following, details=details)
+        return replace(decision, next_command=following, spent=drive.spent)
 
 
 def _enter_phase(session: Session, task: Task) -> Task:
@@ -195,7 +186,7 @@ def _reasons(turn: Turn, *, is_answered: bool) -> Iterator[tuple[Outcome, str]]:
     is_over = played is not None and state.is_done and not (turn.began.is_done and state.cycle == turn.began.cycle)
     if is_over and not standing.is_open:
         outside = outside or f"the cycle is done, and {reason}"
-    if session.is_asked_to_end or (played is not None and played.how == "interrupted"):
+    if session.is_asked_to_end:
         yield Outcome.INTERRUPTED, "the user interrupted it"
     if status in ("halted", "stuck"):
         yield Outcome.HALTED, reason
@@ -212,11 +203,11 @@ def _reasons(turn: Turn, *, is_answered: bool) -> Iterator[tuple[Outcome, str]]:
         yield Outcome.PERSON, f"Gate 1 of {turn.phase.name} is open: a person gives the signal of Gate 2"
     if turn.claim is not None and turn.claim.decision is ClaimOutcome.ASK and not state.exited:
         yield Outcome.PERSON, turn.claim.reason
-    if turn.idle >= settings.idle_limit and not state.exited:
+    if turn.idle >= (turn.phase.breaker.no_progress or float("inf")) and not state.exited:
         yield Outcome.STUCK, f"the agent changed nothing in {count(turn.idle, 'iteration')}; {reason}"
-    budget, counted = settings.budget, require_drive(state).counted - turn.is_busy
+    budget = settings.budget
     for is_spent, what in (
-        (counted >= budget.iterations, count(budget.iterations, "iteration")),
+        (require_drive(state).number >= budget.iterations, count(budget.iterations, "iteration")),
         (turn.spent >= budget.seconds, show_duration(budget.seconds)),
     ):
         if is_spent:
@@ -252,10 +243,3 @@ def _driven_already(store: TaskStore) -> NotAllowedError:
     return NotAllowedError(
         f"task {store.task} is being driven already", remedy="wait for that drive to end, or interrupt it"
     )
-
-
-def _forget_old_transcripts(store: TaskStore) -> None:
-    """Remove the files of all but the last few drives. Their results stay in the ledger."""
-    folders = [path for path in store.drive_folder.glob("*") if path.is_dir() and not path.is_symlink()]
-    for folder in sorted(folders, key=lambda path: path.stat().st_mtime)[:-_KEPT_DRIVES]:
-        shutil.rmtree(folder, ignore_errors=True)

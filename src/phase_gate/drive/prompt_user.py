@@ -93,7 +93,8 @@ def _decide_by(session: Session, current: TaskSession, way: str, rest: str) -> N
     else:
         with contextlib.suppress(NotAllowedError):  # the client needed a person, and not the task
             resume_task(current, person)
-    session.tell("decided", task=current.task, way=way, reason=why, by=person.by)
+    line = f"{current.task}: {way} by {person.by}: {why}"
+    session.tell("decided", line, task=current.task, way=way, reason=why, by=person.by)
 
 
 def _investigate(session: Session, current: TaskSession) -> Iterator[str]:

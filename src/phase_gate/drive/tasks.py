@@ -31,11 +31,14 @@ from phase_gate.tasks.steps import abandon_attempt, fail_attempt, record_turn, r
 from phase_gate.tasks.verify_run import Display, run_verify
 from phase_gate.tasks.work import FINISHED, FailureType, Status, Verification
 from phase_gate.values import replace
-from phase_gate.visible import show_line
+from phase_gate.visible import count, show_line
 from phase_gate.workflow.names import show_duration
 
 #: Events of pytest runs: agents may run tests.
 _RUNS = frozenset({"run-started", "run-ended", "run-lost", "evaluated"})
+
+#: Statuses that get a line. In other cases, the next line shows what happens.
+_SHOWN_STATUSES = frozenset({Status.APPROVED, Status.FAILED, Status.REJECTED, Status.BLOCKED})
 
 #: The answer of each role, and the failure type if it is invalid.
 _HANDS_IN: Mapping[str, tuple[str, FailureType]] = {
@@ -87,11 +90,9 @@ class TaskSource:
         rows = self._rows(self.board.overview)
         session.tell(
             "drive-started",
+            f"drive begins: {count(len(rows), 'task')}",
+            *(f"  {role:<9} {' '.join(client.words)}" for role, client in self.roles.clients.items()),
             tasks=list(self.chosen),
-            root=str(session.project.root),
-            agents={role: list(client.words) for role, client in self.roles.clients.items()},
-            seconds=session.settings.budget.seconds,
-            done=sum(row.status in FINISHED for row in rows),
         )
 
     def next(self) -> Step | Decision:
@@ -157,7 +158,7 @@ class TaskSource:
 
     def _park(self, task: str, reason: str) -> None:
         self.parked[task] = reason
-        self.session.tell("person-needed", task=task, reason=reason)
+        self.session.tell("person-needed", f"{task}: waits for a person: {reason}", task=task, reason=reason)
 
     def _commit_approved(self, board: TaskBoard) -> None:
         """Commit approved work if the settings require it. If a commit fails, the task waits for a person."""
@@ -165,13 +166,14 @@ class TaskSource:
             if row.commit or row.status is not Status.APPROVED or row.task in self.parked:
                 continue
             try:
-                status, files = commit_task(board.session(row.task))
+                status, _ = commit_task(board.session(row.task))
             except StateError:
                 raise
             except PhaseGateError as error:
                 self._park(row.task, error.problem)
             else:
-                self.session.tell("committed", task=row.task, commit=status.verification.commit, files=list(files))
+                commit = status.verification.commit
+                self.session.tell("committed", f"{row.task}: committed as {commit[:10]}", task=row.task, commit=commit)
 
     def _end(self, overview: Overview) -> Decision:
         """Return how the list ended, by priority, and the next command."""
@@ -195,9 +197,9 @@ class TaskSource:
             outcome, following = Outcome.BUDGET, "phase-gate drive --time SPAN"
         else:
             outcome, reason = Outcome.PERSON, f"{first} can't begin: it waits for another task"
-        seconds = round(time.monotonic() - self._began, 3)
-        details = {"done": len(rows) - len(left), "tasks": list(self.chosen), "seconds": seconds}
-        return Decision(outcome=outcome, reason=reason, next_command=following, details=details)
+        took = show_duration(round(time.monotonic() - self._began, 3))
+        spent = f"{len(rows) - len(left)} of {count(len(rows), 'task')} finished, {took}"
+        return Decision(outcome=outcome, reason=reason, next_command=following, spent=spent)
 
     # --- the steps of a task -----------------------------------------------------------------------------------------
 
@@ -228,7 +230,7 @@ class TaskSource:
         current.store.make_folder()
         file = make_answer(session, folder, role)
         number = 1 + max((int(path.name[:4]) for path in folder.glob("[0-9][0-9][0-9][0-9].*")), default=0)
-        session.tell("step-started", task=current.task, step=role, attempt=row.attempt)
+        self._announce_step(row, role)
         if role == "reviewer":
             text, step, began = write_review(current, row, session.relative(file)), "review", _verified_at(row)
         else:
@@ -244,12 +246,17 @@ class TaskSource:
             answer=file,
             working=Working(role=role, where=current.task, number=row.attempt, limit=limit),
             left=self.left,
+            may_wait=False,
         )
+
+    def _announce_step(self, row: Verification, step: str) -> None:
+        line = f"{row.task}: attempt {row.attempt}: {step}"
+        self.session.tell("step-started", line, task=row.task, step=step, attempt=row.attempt)
 
     def _verify(self, current: TaskSession, row: Verification) -> None:
         """Run the verify command. Changes to files that the task does not list go back to the executor."""
         session = self.session
-        session.tell("step-started", task=current.task, step="verify", attempt=row.attempt)
+        self._announce_step(row, "verify")
         session.tail.clear()
         working = Working(role="verify", where=current.task, number=row.attempt)
         display = Display(
@@ -274,12 +281,11 @@ class TaskSource:
             message = f"{outside} was recorded while the agent worked, and not by the drive"
             void_steps(current, message)
             return f"{message}: read phase-gate history --events --task {current.task}, then drive again"
-        if played.how == "interrupted" or played.is_busy or played.trouble:
-            reason = "the client is busy" if played.is_busy else "the user interrupted it"
-            reason = f"the agent can't work: {played.trouble}" if played.trouble else reason
+        if played.how == "interrupted" or played.trouble:
+            trouble = f"the agent can't work: {played.trouble}" if played.trouble else ""
             if role == "executor":  # the client stopped it, so the work did not fail
-                abandon_attempt(current, reason=reason, by=OWNER)
-            return reason if played.trouble else ""
+                abandon_attempt(current, reason=trouble or "the agent was interrupted, or its client is busy", by=OWNER)
+            return trouble
         if played.how == "timed-out":
             return self._fail(current, FailureType.TIMEOUT, f"the {role} was stopped after {played.seconds:.0f} s")
         author = f"{self.roles.clients[role].name} ({role})"
@@ -320,19 +326,18 @@ class TaskSource:
         return ""
 
     def _announce_end(self, status: TaskStatus, *, failed: bool = False) -> None:
-        verification, evaluation = status.verification, status.evaluation
-        reason = "" if evaluation is None else show_line(evaluation.reason)
-        last = verification.last_failure
-        if failed and last is not None and verification.status is Status.REVIEWING:
-            reason = f"{last.type}: {show_line(last.error)}"  # the verdict failed, not the task
+        row, last = status.verification, status.verification.last_failure
+        reason = "" if status.evaluation is None else show_line(status.evaluation.reason)
+        line = f"{row.status}: {reason}" if row.status in _SHOWN_STATUSES else ""
+        if failed and not line and last is not None:
+            line = reason = f"{last.type}: {show_line(last.error)}"  # the verdict failed, not the task
         self.session.tell(
             "step-ended",
-            task=status.task,
-            status=str(verification.status),
-            attempt=verification.attempt,
+            *((f"{row.task}: attempt {row.attempt}: {line}",) if line else ()),
+            task=row.task,
+            status=str(row.status),
+            attempt=row.attempt,
             reason=reason,
-            level=status.escalation.level,
-            failed=failed,
         )
 
 

@@ -52,7 +52,7 @@ class Turn:
         present = task.rules.phase(task.state.phase or "")
         self.workflow = task.rules if present is not None else task.project.workflow()
         self.phase = present or self.workflow.first
-        self.client = roles.choose(self.workflow, self.phase)
+        self.client = roles.choose(self.phase)
         self.number = self.drive.number + 1
         self.folder = task.store.drive_folder / self.drive.id
         #: The seconds of the drive.
@@ -63,10 +63,10 @@ class Turn:
         self.claim: ClaimDecision | None = None
         #: Why a person is needed: something was recorded outside the drive, or a voter can't work.
         self.outside = ""
-        #: Votes: whether the phase asks for them, those so far, and who is still asked, with the place in the settings.
+        #: Votes: whether the phase asks for them, those so far, and who is still asked.
         self._asks_votes = requires_of(self.phase).consensus is not None and not task.state.exited
-        self._standing: Votes | None = None
-        self._voters: list[tuple[int, tuple[str, Client]]] = []
+        self._votes: Votes | None = None
+        self._voters: list[Client] = []
         self._answer: Signal | None = None
         self._progress = progress_of(task)
         waiting = read_signal_file(task.store.signal_file, spent=task.state.spent_signal)
@@ -74,13 +74,9 @@ class Turn:
         self._signal_before = "" if waiting is None else waiting.identity
 
     @property
-    def is_busy(self) -> bool:
-        return self.played is not None and self.played.is_busy
-
-    @property
     def idle(self) -> int:
         """The number of iterations in a row without a change, up to this one."""
-        if self.played is None or self.is_busy or progress_of(self.task) != self._progress:
+        if self.played is None or progress_of(self.task) != self._progress:
             return 0
         return self.drive.idle + 1
 
@@ -105,27 +101,23 @@ class Turn:
         row = Iteration(number=self.number, phase=self.phase.name)
         started = {"drive": self.drive.id, "iteration": to_json(row)}
         self.task = task.record(Event(kind="iteration-started", data=started))
-        session.tell("iteration-started", number=self.number, phase=self.phase.name, prompt=session.relative(prompt))
-        left = max(1.0, session.settings.budget.seconds - self.spent)
-        given = {"PHASE_GATE_TASK": session.project.task}
-        if "PHASE_GATE_DIR" in session.project.environment:
-            given["PHASE_GATE_DIR"] = str(session.project.state_folder)
+        line = f"iteration {self.number}: {self.phase.name}"
+        session.tell("iteration-started", line, number=self.number, phase=self.phase.name)
+        return self._step(self.client, "agent", text, prompt, answer)
+
+    def _step(self, client: Client, role: str, text: str, prompt: Path, answer: Path) -> Step:
+        settings = self.session.settings
+        left = max(1.0, settings.budget.seconds - self.spent)
+        working = self._working(role, min(settings.time_limit, left))
         return Step(
-            client=self.client,
-            store=task.store,
-            text=text,
-            prompt=prompt,
-            answer=answer,
-            working=self._working("agent", min(session.settings.time_limit, left)),
-            environment=given,
-            left=left,
+            client=client, store=self.task.store, text=text, prompt=prompt, answer=answer, working=working, left=left
         )
 
     def take(self, played: Played) -> None:
         """Take the agent's answer, and find out who has to vote on its work."""
         session = self.session
         self.played = played
-        self.spent += played.seconds + played.waited
+        self.spent += played.seconds
         if played.how == "timed-out":
             self.note(f"you were stopped after {show_duration(played.seconds)}: do less in one iteration")
         elif played.code != 0:
@@ -149,7 +141,7 @@ class Turn:
         if self._is_over(played):
             return
         answer = self._answer
-        if answer is not None and answer.answer == "done" and not self._is_agreed():
+        if answer is not None and answer.answer == "done" and not self._is_agreed:
             # The plan is revised until the reviewers agree. That is not a failed gate.
             self.note("your signal waits until the reviewers agree")
             answer = None
@@ -164,7 +156,7 @@ class Turn:
     def _is_over(self, played: Played) -> bool:
         """Return whether the work is not judged: the turn was cut short, or a person is needed."""
         is_cut_off = self.session.is_cut_off or played.how == "interrupted"
-        return is_cut_off or bool(self.outside) or played.is_busy or bool(played.trouble)
+        return is_cut_off or bool(self.outside) or bool(played.trouble)
 
     def give(self, signal: Signal) -> None:
         """Give a signal about the last run."""
@@ -187,12 +179,11 @@ class Turn:
         row = Iteration(
             number=self.number,
             phase=self.phase.name,
-            how="waits" if played.is_busy else played.how,
+            how=played.how,
             code=played.code,
             seconds=round(self.spent - self.drive.seconds, 3),
             outcome=outcome,
             reason=reason,
-            counts=not played.is_busy,
             idle=self.idle,
         )
         return Event(kind="iteration-ended", data={"drive": self.drive.id, "iteration": to_json(row)})
@@ -224,7 +215,8 @@ class Turn:
             remove_signal_file(file)
         if signal is None:
             return None
-        self.session.tell("answer", number=self.number, answer=signal.answer, reason=signal.reason)
+        line = f"  signal   {signal.answer}: {signal.reason}"
+        self.session.tell("answer", line, answer=signal.answer, reason=signal.reason)
         # Regardless of the name in the signal: the record shows that an agent gave it.
         return replace(signal, by=self.client.name)
 
@@ -240,62 +232,53 @@ class Turn:
         try:
             if path := write_snapshot(self.task):
                 self.session.note(f"snapshot: {path}")
-            self._standing = show_votes(self.task) if self._asks_votes else None
+            self._votes = show_votes(self.task) if self._asks_votes else None
         except NotAllowedError as error:
             self.note(error.problem)
             return
         self.task = self.session.task()
-        if self._standing is not None and not self._standing.is_reached:
-            voted = {vote.by for vote in self._standing.counted}
-            self._voters = [row for row in enumerate(self.roles.voters, start=1) if row[1][0] not in voted]
+        if self._votes is not None and not self._is_agreed:
+            voted = {vote.by for vote in self._votes.counted}
+            self._voters = [client for client in self.roles.voters if client.name not in voted]
 
+    @property
     def _is_agreed(self) -> bool:
-        """Return whether the reviewers agree, or are not needed."""
-        try:
-            return not self._asks_votes or show_votes(self.task).is_reached
-        except NotAllowedError:
-            return False
+        """Whether the reviewers agree, or are not needed."""
+        return not self._asks_votes or (self._votes is not None and self._votes.is_reached)
 
     def ask_voter(self) -> Step | None:
         """Return the turn of the next voter on this version; None if none is asked any more."""
-        session, left = self.session, self.session.settings.budget.seconds - self.spent
-        if not self._voters or self._standing is None or self.outside or session.is_asked_to_end or left <= 0:
+        session = self.session
+        is_spent = self.spent >= session.settings.budget.seconds
+        if not self._voters or self._votes is None or self.outside or session.is_asked_to_end or is_spent:
             return None
-        place, (name, client) = self._voters[0]
+        client = self._voters[0]
         answer = make_answer(session, self.folder, "vote")
-        return Step(
-            client=client,
-            store=self.task.store,
-            text=write_ballot(session, self.task, self._standing, name, answer),
-            prompt=self._file(f"voter{place}.md"),
-            answer=answer,
-            working=self._working(name, session.settings.time_limit),
-            left=left,
-        )
+        text = write_ballot(session, self.task, self._votes, client.name, answer)
+        place = self.roles.voters.index(client) + 1
+        return self._step(client, client.name, text, self._file(f"voter{place}.md"), answer)
 
-    def take_vote(self, name: str, played: Played) -> None:
-        """Take a voter's ballot. A voter with a busy client is asked again: that is not a vote."""
-        self.spent += played.seconds + played.waited
+    def take_vote(self, played: Played) -> None:
+        """Take a voter's ballot."""
+        self.spent += played.seconds
+        client = self._voters.pop(0)
         if played.recorded:
             self.outside = f"{played.recorded[0]} was recorded while the voters were asked"
         elif played.trouble:
-            self.outside = f"{name} can't work: {played.trouble}"
-        elif played.is_busy:
-            self.session.note(f"{name} can't vote yet: the client is busy")
+            self.outside = f"{client.name} can't work: {played.trouble}"
         else:
-            self._voters.pop(0)
-            self._record_vote(name, played.data)
+            self._record_vote(client.name, played.data)
         self.task = self.session.task()
 
     def _record_vote(self, name: str, data: bytes | None) -> None:
         """Record a vote, and pass it on to the author."""
-        if data is None or self._standing is None:
+        if data is None or self._votes is None:
             self.session.note(f"{name} did not vote")
             return
         try:
             ballot = parse_vote(data, "the vote")
             # The voter is known by the file it was given, and the version by what it was shown.
-            cast_votes(self.task, replace(ballot, by=name, version=self._standing.version))
+            self._votes = cast_votes(self.task, replace(ballot, by=name, version=self._votes.version))
         except StateError:
             raise
         except PhaseGateError as error:
@@ -344,16 +327,20 @@ class Turn:
         self.spent += suite.seconds
         self.task = session.task()
         standing = self.task.current_status()
+        took, reason = show_duration(round(suite.seconds, 3)), f"pytest ended with {suite.code}"
+        if suite.how != "ended":
+            line = f"{suite.how} after {took} ({session.relative(log)})"
+        else:
+            reason = standing.reason if phase.tests != "none" else reason
+            line = f"{reason} ({took})"
         session.tell(
             "tests-ended",
-            number=self.number,
+            f"  tests    {line}",
             phase=phase.name,
             how=suite.how,
             code=suite.code,
-            seconds=round(suite.seconds, 3),
             status=standing.status,
-            reason=standing.reason if phase.tests != "none" else f"pytest ended with {suite.code}",
-            log=session.relative(log),
+            reason=reason,
         )
         if suite.code == NOT_TRUSTED:
             raise StorageError("the run could not be recorded", remedy=f"read {session.relative(log)}")
@@ -378,7 +365,7 @@ class Turn:
         self.notes += [f"your claim differs from the measurements: {each}" for each in self.claim.contradictions]
         if self.claim.is_claim:
             outcome, reason = str(self.claim.decision), self.claim.reason
-            session.tell("claim-weighed", number=self.number, outcome=outcome, reason=reason)
+            session.tell("claim-weighed", f"  claim    {outcome}: {reason}", outcome=outcome, reason=reason)
             self.note("" if self.claim.passed else f"you claimed that it is done: {reason}")
             self.note(self.claim.missing)
 

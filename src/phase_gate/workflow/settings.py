@@ -68,10 +68,6 @@ MAX_TIMEOUTS: Mapping[str, float] = {"executor": 900.0, "verify": 300.0, "review
 GATE_TIMEOUT = 1800.0
 
 
-#: Environment variables that agents never get.
-WITHHELD = ("PHASE_GATE_KEY", "PHASE_GATE_STORE*")
-
-
 class RunDefaults(Value):
     """Defaults for the options of `pytest --phase`."""
 
@@ -236,16 +232,12 @@ class DriveSettings(Value):
     signal: DriveSignal = "ask"
     #: The words of a command that notifies a person; `{reason}` is replaced by the reason.
     on_person_needed: tuple[str, ...] = field(default=(), or_one=True)
-    #: Names or globs of the environment variables that the agent gets; None for all except our keys.
-    env: tuple[str, ...] | None = None
     #: Additional arguments for our own runs of pytest.
     pytest: tuple[str, ...] = ()
     #: A file that describes the goal, relative to the root.
     goal_file: str = field(default="", below_root="")
     #: The phase whose exit ends the drive; empty for the end of the cycle.
     until: str = ""
-    #: The number of iterations in a row without any change after which the drive ends.
-    idle_limit: int = field(default=5, minimum=1)
     #: Seconds to wait if a client is busy, doubled each time in a row.
     retry_wait: float = field(default=30.0, span=True, minimum=0)
     #: The commands that work on verify tasks and review them, each like `agent`. They have to differ.
@@ -253,8 +245,9 @@ class DriveSettings(Value):
     reviewer: tuple[str, ...] = field(default=(), or_one=True)
     #: Whether to commit a verify task when it is approved.
     commit: bool = False
-    #: The commands that work in a pipeline, by role or phase, each like `agent`; `voters`: the commands that vote.
-    roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict, or_one=True)
+    #: The commands that work in single phases, each like `agent`, and those that vote.
+    phases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, or_one=True)
+    voters: tuple[str, ...] = field(default=(), or_one=True)
 
 
 class Configuration(Value):
