@@ -30,7 +30,7 @@ from phase_gate.workflow.settings import ProofSettings
 from tests.integrity.player import ScenarioPlayer
 from tests.support import Project
 from tests.sweeps import IS_WHOLE, keep_sample
-from tests.warm import WITH_PROOF, WITHOUT_EXTRAS, WarmServer
+from tests.warm import WITH_PROOF, WITHOUT_EXTRAS, WarmServer, begin_sessions_fast
 
 #: What makes proofs.
 PROVER = gathering.PROVER
@@ -62,6 +62,7 @@ hypothesis.settings.load_profile("suite")
 
 def pytest_configure() -> None:
     gc.disable()  # nothing that is collected goes away
+    begin_sessions_fast()
     # A shell ignores Ctrl-C for what it starts in the background, and nohup the end of its terminal: what we start
     # would inherit that, and some tests send such signals.
     for name, default in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):

@@ -126,6 +126,33 @@ def _text_of(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace")
 
 
+def begin_sessions_fast() -> None:
+    """Spare inner sessions what each of them looks up in vain."""
+    import functools
+
+    import pluggy
+    from _pytest.fixtures import FixtureFunctionDefinition, FixtureManager
+
+    look_through: Any = FixtureManager.pytest_plugin_registered
+    load: Any = pluggy.PluginManager.load_setuptools_entrypoints
+
+    @functools.cache
+    def has_fixtures(plugin: object) -> bool:
+        return any(type(each) is FixtureFunctionDefinition for each in vars(plugin).values())
+
+    def pytest_plugin_registered(self: FixtureManager, plugin: object, plugin_name: str) -> None:
+        # Of the modules of pytest itself few have fixtures, and all have hundreds of names.
+        if not getattr(plugin, "__name__", "").startswith("_pytest.") or has_fixtures(plugin):
+            look_through(self, plugin, plugin_name)
+
+    def load_setuptools_entrypoints(self: pluggy.PluginManager, group: str, name: str | None = None) -> int:
+        # A module, after which every installed distribution would be asked.
+        return 0 if name == "phase_gate.plugin" else load(self, group, name)
+
+    FixtureManager.pytest_plugin_registered = pytest_plugin_registered  # type: ignore[method-assign]
+    pluggy.PluginManager.load_setuptools_entrypoints = load_setuptools_entrypoints  # type: ignore[method-assign]
+
+
 def load_file(path: Path) -> Any:
     """Import a file without its package."""
     from importlib.util import module_from_spec, spec_from_file_location
@@ -158,6 +185,7 @@ def _serve(script: str) -> None:
             importlib.import_module(module.name)
     sys.modules["ruff"] = None  # type: ignore[assignment]  # a plain installation; see `_give_extras`
     bound.os.fsync = lambda fd: None  # nobody pulls the plug here
+    begin_sessions_fast()
     _warm_up()
     # What is there now stays: a child that collects garbage need not look through it, and does not copy its pages.
     gc.collect()
