@@ -10,7 +10,7 @@ import pytest
 
 from phase_gate.gate.observations import Parts
 from phase_gate.recording import items
-from phase_gate.recording.document import local_plugins
+from phase_gate.recording.document import local_plugins, project_plugins
 from phase_gate.recording.ownership import Ownership
 from tests.support import Project
 
@@ -76,7 +76,8 @@ def test_a_plugin_that_a_distribution_announces_is_what_the_project_is_about(tmp
         list_plugin_distinfo=lambda: [(announced, None)],
         list_name_plugin=lambda: [(str(number), plugin) for number, plugin in enumerate(plugins)],
     )
-    assert local_plugins(cast(Any, SimpleNamespace(pluginmanager=manager)), tmp_path) == ("plug.py",)
+    config = cast(Any, SimpleNamespace(pluginmanager=manager))
+    assert local_plugins(config, tmp_path, project_plugins(config, tmp_path)) == ("plug.py",)
 
 
 #: Every way in which a part of a test can lie elsewhere.

@@ -60,6 +60,7 @@ def make_document(
     outcomes |= dict.fromkeys(skipped, "skipped")
     deselected = frozenset(map(ids.test_id, seen.deselected))
     measured, complaints = _take_metrics(config, rules, root)
+    plugins = tuple(project_plugins(config, root))
     guarding = {ids.test_id(node): why for node, why in seen.guarding.items()} | guards if wants_reasons else {}
     return Document(
         outcomes=outcomes,
@@ -81,9 +82,9 @@ def make_document(
         is_void=ended.is_usage_error(exit_status),
         marked={ids.test_id(node): named for node, named in seen.criteria.items()},
         guarding={test_id: why for test_id, why in guarding.items() if why},
-        settings=take_settings(config, root),
+        settings=take_settings(config, root, plugins),
         parts=seen.parts,
-        plugins=local_plugins(config, root),
+        plugins=local_plugins(config, root, plugins),
         testpaths=take_testpaths(config, root),
         modules=seen.modules,
         imported=tuple(sorted(seen.imported)),
@@ -162,10 +163,11 @@ def _reports(config: pytest.Config) -> Mapping[str, Sequence[Any]]:
 def _take_durations(config: pytest.Config, test_id: Callable[[str], str]) -> dict[str, float]:
     """Return the durations of slow tests."""
     found: dict[str, float] = {}
-    for report in (each for reports in _reports(config).values() for each in reports):
-        if isinstance(report, pytest.TestReport) and report.duration >= _COUNTED:
-            name = test_id(report.nodeid)
-            found[name] = found.get(name, 0.0) + report.duration
+    for reports in _reports(config).values():
+        for report in [each for each in reports if getattr(each, "duration", 0.0) >= _COUNTED]:
+            if isinstance(report, pytest.TestReport):
+                name = test_id(report.nodeid)
+                found[name] = found.get(name, 0.0) + report.duration
     return found
 
 
@@ -234,6 +236,9 @@ def _failure_of(failure: object, file: Path, name: str) -> object:
 
 # --- pytest's settings, as far as they change the meaning of a test; and the filters of a run
 
+#: A plugin from the project itself: its name, the plugin, and its file.
+_Plugin = tuple[str, object, str]
+
 #: Options that change the meaning of a test, and how each is typed.
 _OPTIONS = {
     "override_ini": "-o",
@@ -248,7 +253,7 @@ def take_testpaths(config: pytest.Config, root: Path) -> tuple[str, ...]:
     return tuple(relative_id(root / folder, root) for folder in config.getini("testpaths"))
 
 
-def take_settings(config: pytest.Config, root: Path) -> dict[str, str]:
+def take_settings(config: pytest.Config, root: Path, plugins: Iterable[_Plugin]) -> dict[str, str]:
     """Return pytest's settings that must not change once the tests are frozen."""
     settings = {f"ini {name}": str(_value(value)) for name, value in _ini_values(config).items()}
     for name, flag in _OPTIONS.items():
@@ -257,7 +262,7 @@ def take_settings(config: pytest.Config, root: Path) -> dict[str, str]:
             settings[f"option {flag}"] = str(value)
     inifile = config.inipath
     settings["option -c"] = "" if inifile is None else relative_id(inifile, root)
-    settings["plugins"] = " ".join(sorted(name for name, _, _ in _plugins_in(config, root)))
+    settings["plugins"] = " ".join(sorted(name for name, _, _ in plugins))
     return settings | _profile()
 
 
@@ -277,17 +282,17 @@ def _value(value: object) -> object:
     return getattr(value, "value", value)
 
 
-def local_plugins(config: pytest.Config, root: Path) -> tuple[str, ...]:
+def local_plugins(config: pytest.Config, root: Path, plugins: Iterable[_Plugin]) -> tuple[str, ...]:
     """Return the files of the project's local plugins for its own tests, from the root.
 
     A plugin with an entry point is the project's product, and is installed for development.
     """
     announced = announced_packages(config)
-    found = ((package_of(plugin), path) for _, plugin, path in _plugins_in(config, root))
+    found = ((package_of(plugin), path) for _, plugin, path in plugins)
     return tuple(sorted({relative_id(Path(path), root) for package, path in found if package not in announced}))
 
 
-def _plugins_in(config: pytest.Config, root: Path) -> Iterator[tuple[str, object, str]]:
+def project_plugins(config: pytest.Config, root: Path) -> Iterator[_Plugin]:
     """Yield the plugins from the project itself; those of installed distributions may change."""
     top = os.path.realpath(root)
     for name, plugin in config.pluginmanager.list_name_plugin():

@@ -91,6 +91,9 @@ def own_settings(own: Configuration, workflow: Workflow) -> dict[str, str]:
 # --- the environment of tests, as far as a legitimate skip condition can use it: platform, Python, installed packages
 
 
+#: Python's version. `platform.python_version` takes it out of the same text with a regular expression.
+PYTHON_VERSION = sys.version.partition(" ")[0]
+
 #: Suffixes of a folder or file with the metadata of an installed distribution.
 _METADATA = (".dist-info", ".egg-info")
 
@@ -98,7 +101,7 @@ _METADATA = (".dist-info", ".egg-info")
 def take_surroundings(root: Path) -> str:
     """Return a text that stays the same until the platform, Python or the packages change."""
     packages = hashlib.sha256("\n".join(sorted(_packages(os.path.realpath(root)))).encode("utf-8", "surrogatepass"))
-    return f"{_platform()}; Python {platform.python_version()}; packages {packages.hexdigest()[:16]}"
+    return f"{_platform()}; Python {PYTHON_VERSION}; packages {packages.hexdigest()[:16]}"
 
 
 def _platform() -> str:

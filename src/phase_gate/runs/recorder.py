@@ -6,7 +6,6 @@ Uses only files and the clock. `gate` evaluates a run; the result of a session a
 from __future__ import annotations
 
 import contextlib
-import platform
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self
@@ -23,7 +22,14 @@ from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
 from phase_gate.runs.ending import write_end
 from phase_gate.runs.evaluation_input import make_record
-from phase_gate.runs.hello import Hello, choose_reports, refuse_outside_verify, take_surroundings, written_below
+from phase_gate.runs.hello import (
+    PYTHON_VERSION,
+    Hello,
+    choose_reports,
+    refuse_outside_verify,
+    take_surroundings,
+    written_below,
+)
 from phase_gate.runs.meaning import AtStart, read_frozen
 from phase_gate.storage.lock import RunLock, again_if_moved, host_name
 from phase_gate.storage.opening import Opened
@@ -289,7 +295,7 @@ class Recorder:
             "pid": os.getpid(),
             # No other machine needs it, and data that is sent can't be removed.
             **({"host": host_name()} if self.store.shared is None else {}),
-            "python": platform.python_version(),
+            "python": PYTHON_VERSION,
             "pytest": self.hello.pytest,
             "optimize": sys.flags.optimize,
             **self._start_facts,

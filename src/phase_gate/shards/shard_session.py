@@ -6,7 +6,6 @@ No ledger is touched: `phase-gate ci combine` makes one run of all shards, and t
 from __future__ import annotations
 
 import contextlib
-import platform
 from collections.abc import Mapping
 
 from phase_gate.errors import StateError, UsageError
@@ -15,7 +14,7 @@ from phase_gate.gate.order import named_phase
 from phase_gate.gate.record import Document
 from phase_gate.project import Project
 from phase_gate.report.panel import Line
-from phase_gate.runs.hello import Hello, own_settings
+from phase_gate.runs.hello import PYTHON_VERSION, Hello, own_settings
 from phase_gate.runs.meaning import support_files, written_since
 from phase_gate.runs.recorder import Recorder
 from phase_gate.runs.sessions import RecordedSession, Screen, exit_status_for
@@ -79,7 +78,7 @@ class ShardSession(RecordedSession):
             began=now(),
             commit=head_of(self.project.root),
             tree=self._before.digest,
-            python=platform.python_version(),
+            python=PYTHON_VERSION,
             pytest=self._hello.pytest,
             workflow=self._run.workflow,
             criteria_given=self._run.criteria_given,
