@@ -44,7 +44,7 @@ def _picture(store: TaskStore, state: State, *, with_signal: bool = True) -> str
     # The identity of a signal that was spent contains its file's time.
     document = {name: value for name, value in state_to_json(state).items() if name != "spent_signal"}
     found = read_signal_file(store.signal_file, spent=state.spent_signal) if with_signal else None
-    waiting = None if found is None else (found.signal.answer if found.signal is not None else found.problem)
+    waiting = None if found is None else (found.problem or found.answer)
     return json.dumps([_plain(document), waiting], sort_keys=True)
 
 

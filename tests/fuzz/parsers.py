@@ -221,7 +221,7 @@ def transcript(data: bytes) -> None:
 def signal(data: bytes) -> None:
     found = read_signal_file(write("exit-signal.yaml", data))
     assert found is not None
-    assert (found.signal is None) == bool(found.problem)
+    assert (found.answer in ("malformed", "refused")) == bool(found.problem)
 
 
 @parser("cd a && cat > 'b c' <<EOF\nx\nEOF\nsed -i s/a/b/ \"d\" | tee -a e; $(rm f) `mv g h` # i\n")

@@ -12,7 +12,7 @@ from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.judging import evaluate, with_breaker
 from phase_gate.gate.measured import ALREADY_PASSING, Measured, cap_findings, name_tests
 from phase_gate.gate.state import NEW_STATE, Case
-from phase_gate.gate.verdict import Answer, Evaluation, Reading, Verdict, show_next, show_verdict
+from phase_gate.gate.verdict import Answer, Evaluation, Signal, Verdict, show_next, show_verdict
 from phase_gate.tasks.verify_verdict import advise_task
 from phase_gate.tasks.work import FailureType
 from phase_gate.values import replace
@@ -30,7 +30,7 @@ PHASES = [
 
 
 def judge(workflow: Workflow, phase: Phase, answer: Answer, *, task: str = "default", **fields: Any) -> Evaluation:
-    reading = Reading(answer=answer, reason="why")
+    reading = Signal(answer=answer, reason="why")
     state = replace(NEW_STATE, task=task)
     case = Case(state=state, workflow=workflow, phase=phase, at=AT, reading=reading)
     return evaluate(case, Measured(), run="r1", **{"iteration": 1, **fields})

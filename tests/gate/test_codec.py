@@ -26,7 +26,7 @@ from phase_gate.gate.state import (
     state_from_json,
     state_to_json,
 )
-from phase_gate.gate.verdict import Fact, Reading
+from phase_gate.gate.verdict import Fact, Signal
 from phase_gate.proof.verdicts import Proof
 from phase_gate.tasks.work import FailureType
 from phase_gate.values import as_dict, replace
@@ -136,7 +136,7 @@ def test_other_documents_are_refused(document: dict[str, Any], error: type[Excep
 
 def happened() -> list[Event]:
     """Return the events of two cycles: runs of every kind, signals, overrides, a proof, and a run that never ended."""
-    history, done = History(), Reading(answer="done", reason="so it is", by="Ada")
+    history, done = History(), Signal(answer="done", reason="so it is", by="Ada")
     old = {"test_a.py::test_one": "p", "test_a.py::test_two": "s"}
     history.run("GREEN", old, tree="a")
     history.run("GREEN", old, tree="a", signal=done)

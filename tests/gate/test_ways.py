@@ -11,7 +11,7 @@ from phase_gate.gate.advice import return_command
 from phase_gate.gate.judging import evaluate
 from phase_gate.gate.measured import TEST_FAILS, Finding, Measured, name_tests
 from phase_gate.gate.state import NEW_STATE, Case
-from phase_gate.gate.verdict import ABSENT, Evaluation, Reading, phase_command, start_command
+from phase_gate.gate.verdict import ABSENT, Evaluation, Signal, phase_command, start_command
 from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow
 from tests.conftest import ROOT
@@ -32,7 +32,7 @@ def phase_of(workflow: Workflow, name: str) -> Phase:
 
 
 def judge(
-    name: str, phase: str, *findings: Finding, task: str = "default", reading: Reading = ABSENT, **metrics: Any
+    name: str, phase: str, *findings: Finding, task: str = "default", reading: Signal = ABSENT, **metrics: Any
 ) -> Evaluation:
     workflow = WORKFLOWS[name]
     state, seen = replace(NEW_STATE, task=task), Measured(metrics={**GREEN, **metrics}, findings=findings)
@@ -216,7 +216,7 @@ def test_refactor_offers_to_declare() -> None:
 
 
 def test_a_phase_without_tests_is_never_entered_by_a_run() -> None:
-    done = Reading(answer="done", reason="it is", by="Ada")
+    done = Signal(answer="done", reason="it is", by="Ada")
     evaluation = judge("tdd", "REFACTOR", reading=done, refactoring_complete=True)
     assert evaluation.status == "open"
     assert evaluation.next_step == "phase-gate advance  # or pytest --phase=red for the next cycle"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from phase_gate.gate.measured import Measured
-from phase_gate.gate.verdict import Evaluation, Gate1Result, GuardResult, Reading
+from phase_gate.gate.verdict import Evaluation, Gate1Result, GuardResult, Signal
 from phase_gate.workflow.metrics import MetricValue
 
 AT = "2026-01-01T00:00:00.000Z"
@@ -47,5 +47,5 @@ def verdict(*, can_exit: bool = True, gate_1: bool = True, **more: Any) -> Evalu
         **about,
         **more,
     }
-    reading = Reading(answer="done" if can_exit else "absent")
+    reading = Signal(answer="done" if can_exit else "absent")
     return Evaluation(**said, gate_1=gate, gate_2=reading, measured=measured)

@@ -22,7 +22,7 @@ from phase_gate.gate.overrides import override_record
 from phase_gate.gate.record import Criteria, Document, RunRecord
 from phase_gate.gate.run_end import judge_run
 from phase_gate.gate.state import NEW_STATE, Event, ProofRecord, Snapshot, State
-from phase_gate.gate.verdict import ABSENT, Answer, Evaluation, Reading
+from phase_gate.gate.verdict import ABSENT, Answer, Evaluation, Signal
 from phase_gate.project import load_compiled
 from phase_gate.proof.verdicts import Proof
 from phase_gate.report.story import LedgerCheck, Story
@@ -68,7 +68,7 @@ class History:
         outcomes: Mapping[str, str],
         *,
         tree: str = "",
-        signal: Reading = ABSENT,
+        signal: Signal = ABSENT,
         seconds: float = 2.0,
         pause: float = 240.0,
         unselected: int = 0,
@@ -227,8 +227,8 @@ class History:
         )
 
 
-def given(reason: str, *, by: str = "mara", answer: Answer = "done") -> Reading:
-    return Reading(answer=answer, reason=reason, by=by)
+def given(reason: str, *, by: str = "mara", answer: Answer = "done") -> Signal:
+    return Signal(answer=answer, reason=reason, by=by)
 
 
 def _inventory(outcomes: Iterable[str]) -> Inventory:

@@ -24,7 +24,7 @@ from phase_gate.evidence.gathering import remember
 from phase_gate.gate.measured import wanted_names
 from phase_gate.gate.order import refuse_baseline, shorten, stuck_error
 from phase_gate.gate.state import Event, State
-from phase_gate.gate.verdict import Evaluation, Given, Signal, evaluation_to_json, phase_command, start_command
+from phase_gate.gate.verdict import Answer, Evaluation, Signal, evaluation_to_json, phase_command, start_command
 from phase_gate.project import Project
 from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.storage.lock import again_if_moved
@@ -79,7 +79,7 @@ def _answer_file(call: Call, task: Task) -> Path | None:
 
 def _read_signal(call: Call) -> Signal:
     given = call.arguments
-    answer: Given = "done"
+    answer: Answer = "done"
     if given.not_done:
         answer = "not-done"
     elif given.blocked:
@@ -230,14 +230,13 @@ def _withdraw_signal(task: Task, by: str) -> Done:
     if store.signal_file.is_dir() and not store.signal_file.is_symlink():
         # Not our file, so do not delete it. Reporting it as withdrawn would be wrong.
         raise StorageError(waiting.problem, remedy=f"move {store.signal_file} out of the way")
-    answer = waiting.signal.answer if waiting.signal is not None else "malformed"
     with task.transaction() as change:
-        record = {"answer": answer, "by": by, "file": waiting.identity}
+        record = {"answer": waiting.answer, "by": by, "file": waiting.file}
         change.record(Event(kind="signal-withdrawn", data=record))
     remove_signal_file(store.signal_file)
     return Done(
-        text=f"signal {answer} is taken back",
-        document={"withdrawn": "signal", "answer": answer},
+        text=f"signal {waiting.answer} is taken back",
+        document={"withdrawn": "signal", "answer": waiting.answer},
         next_command=of_task("phase-gate status", task.project.task),
     )
 

@@ -10,7 +10,7 @@ from phase_gate.gate.freeze import find_changed_settings
 from phase_gate.gate.judging import judgement_events
 from phase_gate.gate.measured import Finding, Measured
 from phase_gate.gate.state import Case, State
-from phase_gate.gate.verdict import ABSENT, Evaluation, Reading
+from phase_gate.gate.verdict import ABSENT, Evaluation, Signal
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.task import Task
 from phase_gate.values import replace
@@ -52,7 +52,7 @@ def _measure_pipeline(task: Task, phase: Phase) -> Measured:
     return measure_again(task, task.rules, phase)
 
 
-def case_of(change: Transaction, task: Task, phase: Phase, reading: Reading = ABSENT) -> Case:
+def case_of(change: Transaction, task: Task, phase: Phase, reading: Signal = ABSENT) -> Case:
     """Return the input of an evaluation within a transaction."""
     root = str(task.project.root)
     return Case(state=change.state, workflow=task.rules, phase=phase, at=change.at, root=root, reading=reading)

@@ -14,16 +14,11 @@ from phase_gate.gate.measured import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offer
 from phase_gate.gate.order import stuck_error
 from phase_gate.gate.state import Measurement, State
 from phase_gate.gate.state_extensions import parts_of
-from phase_gate.gate.verdict import Evaluation, Reading, Signal, phase_command, show_next, start_command, strictest
+from phase_gate.gate.verdict import ABSENT, Evaluation, Signal, phase_command, show_next, start_command, strictest
 from phase_gate.project import Project
 from phase_gate.proof.task_proof import prove_before_exit
 from phase_gate.storage.lock import again_if_moved
-from phase_gate.storage.signal_file import (
-    SignalFile,
-    read_signal_file,
-    remove_signal_file,
-    write_signal_file,
-)
+from phase_gate.storage.signal_file import read_signal_file, remove_signal_file, write_signal_file
 from phase_gate.storage.store import now
 from phase_gate.task import Task
 from phase_gate.values import replace
@@ -46,8 +41,7 @@ def give_signal(
         task.store.refuse_while_driven(task.state)
     measured_now = measure_now(task, show=show)
     remembered = remember_next(task, may_end=signal.answer == "done" and not _is_stale(task))
-    given = Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
-    proved = prove_before_exit(task, given, at=now(), show=show_progress)
+    proved = prove_before_exit(task, signal, at=now(), show=show_progress)
     project, store = task.project, task.store
     with task.transaction() as change:
         state = change.state
@@ -63,15 +57,15 @@ def give_signal(
         phase = _require_phase(state, workflow, signal, waiting)
         needs_no_run = phase.tests == "none" and _is_past(state)
         stale = "" if needs_no_run else _why_stale(state, phase, locked)
-        if given.calls_person and (stale or state.exited):
+        if signal.calls_person and (stale or state.exited):
             # It opens no gate, so it needs no fresh run: an agent may always report that it is blocked.
-            reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration), given)
+            reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration), signal)
             if not reading.calls_person:
-                reading = replace(given, file="" if reading.answer == "malformed" else reading.file)
+                reading = replace(signal, file="" if reading.answer == "malformed" else reading.file)
             case = case_of(change, locked, phase, reading)
             evaluation = evaluate_call(case, why=stale)
         elif needs_no_run:
-            reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration + 1), given)
+            reading = _both(read_waiting(waiting, phase.name, project.task, state.iteration + 1), signal)
             case = case_of(change, locked, phase, reading)
             evaluation = evaluate_without_run(case, measured_now, tree=locked.tree.digest)
         else:
@@ -79,17 +73,17 @@ def give_signal(
             if proved is not None and proved.data["proof"]["tree"] == measured.tree:
                 change.record(proved)
             # A veto in the file counts here, as it would at the end of a run.
-            reading = _both(read_waiting(waiting, phase.name, project.task, measured.iteration), given)
+            reading = _both(read_waiting(waiting, phase.name, project.task, measured.iteration), signal)
             # Documents are not part of the tree, so a phase without tests measures them again.
             case = case_of(change, locked, phase, reading)
             evaluation = evaluate_again(case, **_fresh_evidence(project, state, phase, measured_now))
         record_verdict(change, locked, evaluation, case, remembered)
-    if waiting is None or not waiting.is_malformed:
+    if waiting is None or waiting.answer != "malformed":
         remove_signal_file(store.signal_file)
     return evaluation, task.after(change)
 
 
-def _require_phase(state: State, workflow: Workflow, signal: Signal, waiting: SignalFile | None) -> Phase:
+def _require_phase(state: State, workflow: Workflow, signal: Signal, waiting: Signal | None) -> Phase:
     """Return the phase that the signal is for. Raises NotAllowedError if none may be given now."""
     if state.is_stuck:
         raise stuck_error(state)
@@ -99,7 +93,7 @@ def _require_phase(state: State, workflow: Workflow, signal: Signal, waiting: Si
         raise NotAllowedError("the cycle is done: there is nothing to signal", remedy=remedy)
     if state.exited and signal.answer == "done":
         raise NotAllowedError(f"{phase.name} has exited already", remedy=_what_follows(state, workflow, phase))
-    if waiting is not None and waiting.is_malformed and signal.answer == "done":
+    if waiting is not None and waiting.answer == "malformed" and signal.answer == "done":
         # It may be a misspelled veto, so it blocks every other signal.
         raise NotAllowedError(
             f"another signal waits, and it is malformed: {waiting.problem}",
@@ -128,7 +122,7 @@ def _is_past(state: State) -> bool:
     return state.measurement is None or state.measurement.iteration < state.iteration
 
 
-def _both(waiting: Reading, given: Reading) -> Reading:
+def _both(waiting: Signal, given: Signal) -> Signal:
     # The file is used up in either case.
     return replace(strictest(waiting, given), file=waiting.file)
 
@@ -154,9 +148,9 @@ def leave_answer(task: Task, signal: Signal, file: Path) -> None:
     write_signal_file(file, signal)
 
 
-def read_waiting(waiting: SignalFile | None, phase: str, task: str, iteration: int) -> Reading:
+def read_waiting(waiting: Signal | None, phase: str, task: str, iteration: int) -> Signal:
     """Return how a waiting signal file applies to this evaluation."""
-    return Reading() if waiting is None else waiting.reading(phase=phase, task=task, iteration=iteration)
+    return ABSENT if waiting is None else waiting.for_iteration(phase=phase, task=task, iteration=iteration)
 
 
 def _why_stale(state: State, phase: Phase, task: Task) -> str:

@@ -71,7 +71,7 @@ class Turn:
         self._progress = progress_of(task)
         waiting = read_signal_file(task.store.signal_file, spent=task.state.spent_signal)
         #: The waiting signal in the task's folder; empty if there is none.
-        self._signal_before = "" if waiting is None else waiting.identity
+        self._signal_before = "" if waiting is None else waiting.file
 
     @property
     def idle(self) -> int:
@@ -209,9 +209,9 @@ class Turn:
             signal = None
         file = self.task.store.signal_file
         beside = read_signal_file(file, spent=self.task.state.spent_signal)
-        is_new = beside is not None and beside.identity != self._signal_before
-        if beside is not None and is_new and beside.signal is not None and beside.signal.answer == "done":
-            self._refuse_answer("done", "exit-signal.yaml was made while the agent worked", file=beside.identity)
+        is_new = beside is not None and beside.file != self._signal_before
+        if beside is not None and is_new and beside.answer == "done":
+            self._refuse_answer("done", "exit-signal.yaml was made while the agent worked", file=beside.file)
             remove_signal_file(file)
         if signal is None:
             return None

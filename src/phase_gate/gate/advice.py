@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from phase_gate.gate.breaker import describe_open
 from phase_gate.gate.freshness import hint_at_outputs
 from phase_gate.gate.measured import ALREADY_PASSING, BROKEN_MODULE, STREAK_STARTS_OVER, TEST_FAILS
-from phase_gate.gate.verdict import LET_ONE_RUN, Evaluation, Gate1Result, Reading, Verdict, phase_command
+from phase_gate.gate.verdict import LET_ONE_RUN, Evaluation, Gate1Result, Signal, Verdict, phase_command
 from phase_gate.values import Literal
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRIC_TYPES, Metrics
@@ -64,7 +64,7 @@ def advise_halt(evaluation: Evaluation) -> Verdict:
     return Verdict("halted", f"{reason}. {more}", command, describe_decisions(task))
 
 
-def _way_out(workflow: Workflow, reading: Reading, phase: Phase, task: str) -> tuple[str, str]:
+def _way_out(workflow: Workflow, reading: Signal, phase: Phase, task: str) -> tuple[str, str]:
     """Return command and hint."""
     if reading.answer == "test-wrong":
         back = return_command(workflow, phase, task) or phase_command(phase, task)

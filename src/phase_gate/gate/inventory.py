@@ -6,7 +6,6 @@ Pure values. An id is a path relative to the root, `::`, and the name with its p
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from phase_gate.codec import from_json, spell_out
@@ -108,36 +107,6 @@ def inventory_to_json(inventory: Inventory) -> dict[str, Any]:
 
 def inventory_from_json(document: Mapping[str, Any]) -> Inventory:
     return from_json(Inventory, document)
-
-
-# --- tests of the last cycle that are gone in this one. The first phase follows the sources, so they are only reported
-
-
-def find_gone(before: Inventory, missing: Iterable[str], now: Inventory) -> list[str]:
-    """Return the functions that no longer exist anywhere: a moved or renamed test is not gone.
-
-    :param missing: ids of earlier tests that are no longer in the sources.
-    """
-    here = {bare_id(test_id) for test_id in now.ids()}
-    gone = sorted({bare_id(test_id) for test_id in missing} - here)
-    if not gone:
-        return []
-    there = {bare_id(test_id) for test_id in before.ids()}
-    # One new test replaces at most one old test: otherwise a single copy would excuse the removal of many.
-    moved = Counter(_likeness(test_id, now) for test_id in here - there)
-    found = []
-    for test_id in gone:
-        likeness = _likeness(test_id, before)
-        if moved[likeness]:
-            moved[likeness] -= 1
-        else:
-            found.append(test_id)
-    return found
-
-
-def _likeness(test_id: str, inventory: Inventory) -> str:
-    """Return a key for a test that does not depend on its location: its body, or its name if no source shows a body."""
-    return inventory.body(test_id) or bare_name(split_id(test_id)[1])
 
 
 # --- ids that differ in every run: made from a set, which the hash seed orders, or with an address in them

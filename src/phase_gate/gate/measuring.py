@@ -6,7 +6,7 @@ Pure. A name that is not among the metrics was not measured.
 from __future__ import annotations
 
 from phase_gate.gate.freeze import find_altered, find_changed_settings
-from phase_gate.gate.inventory import bare_id, find_gone, find_renamed, split_id
+from phase_gate.gate.inventory import bare_id, find_renamed, split_id
 from phase_gate.gate.measured import (
     ALREADY_PASSING,
     BROKEN_MODULE,
@@ -289,12 +289,8 @@ def _gone(run: JudgedRun) -> list[str]:
         for path, file in record.inventory.files.items()
         if path in broken and path in then and then[path].content == file.content
     }
-    missing = (
-        test_id
-        for test_id in record.missing_since
-        if bare_id(test_id) not in run.moves and split_id(test_id)[0] not in waiting
-    )
-    return find_gone(baseline.inventory, missing, record.inventory)
+    missing = {bare_id(each) for each in record.missing_since if split_id(each)[0] not in waiting}
+    return sorted(missing - run.moves.keys() - set(map(bare_id, record.inventory.ids())))
 
 
 def _two_outcomes(run: JudgedRun) -> list[str]:

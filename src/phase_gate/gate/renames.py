@@ -5,7 +5,7 @@ Pure. The references of a run are changed to the current names of tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 
 from phase_gate.gate.freeze import Frozen
 from phase_gate.gate.inventory import Inventory, TestFile, bare_id, bare_name, split_id
@@ -20,55 +20,55 @@ Moves = Mapping[str, str]
 def follow_moves(past: References, record: RunRecord, *, in_first_phase: bool) -> tuple[References, Moves]:
     """Return the references of a run with the current names of tests; and the moves.
 
-    The moves are those since the freeze; in the first phase those since the cycle began.
+    They are the moves since the cycle began, and since the freeze, which the first phase replaces.
     """
-    moves: Moves = {}
-    if past.frozen is not None and not in_first_phase:
-        moves = _moves_since(past.frozen, record)
-        past = _rename(past, moves, record)
-    if past.withdrawn is not None:
-        # A test that was red and now passes is finished, even if it was moved: RED compares only bodies.
-        left = _bare(each for each in past.withdrawn.ids() if each not in record.session.outcomes)
-        back = find_moves(past.withdrawn, record.inventory, left)
-        past = replace(past, withdrawn=move_tests(past.withdrawn, back))
-    if past.baseline is not None:
-        outcomes, known = record.session.outcomes, past.known_ids
-        missing = (each for each in past.baseline.ids if each not in outcomes and each not in known)
-        gone = _bare(record.missing_since if in_first_phase else missing)
-        old = _moves_of_baseline(past.baseline, past, record, gone) if gone else {}
-        past = replace(past, baseline=_rename_past(past.baseline, old))
-        moves = {**old, **moves} if in_first_phase else moves
-    return past, moves
+    frozen = None if in_first_phase or past.frozen is None else past.frozen.inventory
+    baseline = None if past.baseline is None else past.baseline.inventory
+    ran, unselected = record.session.outcomes, frozenset(record.unselected)
+    moves: dict[str, str] = {}
+    for before in (frozen, past.withdrawn, baseline):
+        absent = () if before is None else (each for each in before.ids() if each not in ran and each not in unselected)
+        moves |= {} if before is None else find_moves(before, record.inventory, map(bare_id, absent))
+    return (_rename(past, moves, record), moves) if moves else (past, moves)
 
 
-def _moves_since(frozen: Frozen, record: RunRecord) -> Moves:
-    moves = find_moves(frozen.inventory, record.inventory, _bare(record.missing))
-    # Other tests may use the code of a file that has lost its own tests, so its changes still count.
-    stay = {*record.files} - {*record.inventory.files} - {*record.meaning.support} if moves else set()
-    return {old: new for old, new in moves.items() if split_id(old)[0] not in stay}
-
-
-def _moves_of_baseline(baseline: Past, past: References, record: RunRecord, gone: Collection[str]) -> Moves:
-    """Return the moves of old tests. Targets that RED has already chosen are not among them."""
-    targets = _bare(past.targets or ())
-    moves = find_moves(baseline.inventory, record.inventory, gone)
-    return {old: new for old, new in moves.items() if new not in targets}
-
-
-def find_moves(before: Inventory, now: Inventory, gone: Collection[str]) -> Moves:
+def find_moves(before: Inventory, now: Inventory, gone: Iterable[str]) -> Moves:
     """Return the new locations of tests that are no longer at their old ones.
 
-    :param gone: bare ids of tests that are no longer in the sources at their old location.
+    :param gone: bare ids of tests that did not run at their old location.
     """
+    gone = set(gone)
     if not gone:
         return {}
-    here, there = _bare(now.ids()), _bare(before.ids())
-    old, new = set(gone) & there - here, here - there
+    here, there = set(map(bare_id, now.ids())), set(map(bare_id, before.ids()))
+    old, new = gone - here, here - there
     moves: dict[str, str] = {}
-    for likeness in (_body_and_name, _body):
-        pairs = _pair(old - moves.keys(), before, new - set(moves.values()), now, likeness)
-        moves |= {one: other for one, other in pairs if _has_the_same_rows(one, before, other, now)}
+    # First the tests with an unchanged name, then the renamed ones.
+    for named in (True, False):
+        sides = [
+            _by_likeness(old - moves.keys(), before, named=named),
+            _by_likeness(new - {*moves.values()}, now, named=named),
+        ]
+        for key in sides[0].keys() & sides[1].keys():
+            ones, others = sides[0][key], sides[1][key]
+            # Exactly one on each side: a copy replaces no test.
+            if len(ones) == len(others) == 1 and _has_the_same_rows(ones[0], before, others[0], now):
+                moves[ones[0]] = others[0]
     return moves
+
+
+def _by_likeness(ids: Iterable[str], inventory: Inventory, *, named: bool) -> dict[Hashable, list[str]]:
+    """Return the tests by their bodies and names; without names only those with a body in the sources."""
+    found: dict[Hashable, list[str]] = {}
+    for test_id in ids:
+        path, name = split_id(test_id)
+        body = inventory.body(test_id)
+        if not body and named:
+            # Inherited, made at run time, or a text with examples: the whole file has to be the same.
+            body, name = inventory.files[path].content, name if path.endswith(".py") else ""
+        if body:
+            found.setdefault((body, name if named else ""), []).append(test_id)
+    return found
 
 
 def _has_the_same_rows(old: str, before: Inventory, new: str, now: Inventory) -> bool:
@@ -82,43 +82,6 @@ def _rows(file: TestFile, name: str) -> set[str]:
     return {each[len(name) :] for each in file.ids if bare_name(each) == name}
 
 
-def _body_and_name(test_id: str, inventory: Inventory) -> Hashable:
-    """Return a key that identifies a test in another file; the content of the file if the source has no body."""
-    path, name = split_id(test_id)
-    body = inventory.body(test_id)
-    if body:
-        return body, name
-    file = inventory.files.get(path)
-    return "", name if path.endswith(".py") else "", "" if file is None else file.content
-
-
-def _body(test_id: str, inventory: Inventory) -> Hashable:
-    return inventory.body(test_id) or None
-
-
-def _pair(
-    old: Iterable[str],
-    before: Inventory,
-    new: Iterable[str],
-    now: Inventory,
-    likeness: Callable[[str, Inventory], Hashable],
-) -> Iterable[tuple[str, str]]:
-    """Yield pairs of equal tests, if there is exactly one on each side."""
-    alike: dict[Hashable, tuple[list[str], list[str]]] = {}
-    for side, (ids, inventory) in enumerate(((old, before), (new, now))):
-        for test_id in ids:
-            key = likeness(test_id, inventory)
-            if key is not None:
-                alike.setdefault(key, ([], []))[side].append(test_id)
-    for ones, others in alike.values():
-        if len(ones) == len(others) == 1:
-            yield ones[0], others[0]
-
-
-def _bare(ids: Iterable[str]) -> set[str]:
-    return set(map(bare_id, ids))
-
-
 # --- the same history under new names
 
 
@@ -129,13 +92,13 @@ def renamed(test_id: str, moves: Moves) -> str:
 
 def move_tests(inventory: Inventory, moves: Moves) -> Inventory:
     """Return the inventory with tests at their new locations."""
-    if not moves:
-        return inventory
     files = dict(inventory.files)
     for old, new in moves.items():
         (path, name), (new_path, new_name) = split_id(old), split_id(new)
-        source = files[path]
-        taken = [each for each in source.ids if bare_name(each) == name]
+        source = files.get(path)
+        taken = [] if source is None else [each for each in source.ids if bare_name(each) == name]
+        if source is None or not taken:
+            continue
         bodies = {each: body for each, body in source.bodies.items() if each != name}
         left = tuple(each for each in source.ids if bare_name(each) != name)
         files[path] = replace(source, ids=left, bodies=bodies)
@@ -151,27 +114,25 @@ def move_tests(inventory: Inventory, moves: Moves) -> Inventory:
 
 
 def _rename(past: References, moves: Moves, record: RunRecord) -> References:
-    if not moves or past.frozen is None:
-        return past
-    known = None if past.known is None else move_tests(past.known, _within(past.known, moves))
+    known = None if past.known is None else move_tests(past.known, moves)
     return replace(
         past,
         baseline=_rename_past(past.baseline, moves),
         first=_rename_past(past.first, moves),
         latest=_rename_past(past.latest, moves),
         known=known,
-        known_ids=past.known_ids if known is None else frozenset(known.ids()),
+        known_ids=frozenset() if known is None else frozenset(known.ids()),
         targets=None if past.targets is None else frozenset(renamed(each, moves) for each in past.targets),
         recovered=frozenset(renamed(each, moves) for each in past.recovered),
-        frozen=_rename_frozen(past.frozen, moves, record),
+        frozen=None if past.frozen is None else _rename_frozen(past.frozen, moves, record),
+        withdrawn=None if past.withdrawn is None else move_tests(past.withdrawn, moves),
         red={renamed(each, moves): body for each, body in past.red.items()},
     )
 
 
 def _rename_past(past: Past | None, moves: Moves) -> Past | None:
-    moves = {} if past is None else _within(past.inventory, moves)
-    if past is None or not moves:
-        return past
+    if past is None:
+        return None
     inventory = move_tests(past.inventory, moves)
     outcomes = {renamed(each, moves): bucket for each, bucket in past.outcomes.items()}
     return replace(past, inventory=inventory, outcomes=outcomes, ids=frozenset(inventory.ids()))
@@ -179,16 +140,7 @@ def _rename_past(past: Past | None, moves: Moves) -> Past | None:
 
 def _rename_frozen(frozen: Frozen, moves: Moves, record: RunRecord) -> Frozen:
     inventory = move_tests(frozen.inventory, moves)
-    # A file that lost its tests, and is still used by others: its code stays frozen.
-    support = {
-        path: file
-        for path, file in frozen.inventory.files.items()
-        if path not in inventory.files and path in record.meaning.support
-    }
+    # A file that lost its tests, and is still there: others may use its code, which stays frozen.
+    lost = {path: file for path, file in frozen.inventory.files.items() if path not in inventory.files}
+    support = {path: file for path, file in lost.items() if path in record.files and path not in record.inventory.files}
     return replace(frozen, inventory=inventory, support={**frozen.support, **support})
-
-
-def _within(inventory: Inventory, moves: Moves) -> Moves:
-    """Return the moves of tests that this inventory has at their old locations."""
-    there = _bare(inventory.ids()) if moves else set()
-    return {old: new for old, new in moves.items() if old in there}

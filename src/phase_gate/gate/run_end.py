@@ -20,7 +20,7 @@ from phase_gate.gate.measuring import NO_NEW_SKIPS, find_new_skips, find_weakene
 from phase_gate.gate.outcomes import Judgement, Kind, References, all_passed, judge_outcomes, odd_buckets
 from phase_gate.gate.record import JudgedRun, RunRecord
 from phase_gate.gate.state import Event, Run, State, state_to_json
-from phase_gate.gate.verdict import ABSENT, Evaluation, Reading
+from phase_gate.gate.verdict import ABSENT, Evaluation, Signal
 from phase_gate.values import replace
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
@@ -43,7 +43,7 @@ def judge_run(
     *,
     at: str,
     keep: Callable[[str, Any], str],
-    answer: Callable[[JudgedRun], Reading] = lambda run: ABSENT,
+    answer: Callable[[JudgedRun], Signal] = lambda run: ABSENT,
     before: State | None = None,
     remembered: Remembered = NOTHING_REMEMBERED,
 ) -> JudgedRun:

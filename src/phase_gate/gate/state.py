@@ -8,7 +8,7 @@ from phase_gate.codec import from_json, to_json
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.measured import Finding, Measured, Waiver
 from phase_gate.gate.state_extensions import WORK, load_part
-from phase_gate.gate.verdict import ABSENT, Evaluation, Fact, Reading
+from phase_gate.gate.verdict import ABSENT, Evaluation, Fact, Signal
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.names import DONE, STUCK
 
@@ -271,7 +271,7 @@ class Case(Value):
     phase: Phase
     at: str
     root: str = ""
-    reading: Reading = ABSENT
+    reading: Signal = ABSENT
 
 
 # --- the content of `state.json`: the position of a task, its last run and its verdict, for people

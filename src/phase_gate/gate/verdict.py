@@ -106,7 +106,6 @@ class Verdict(Value, kw_only=False):
 
 # --- Gate 2: the explicit answer, and whether it is for this iteration. It is given on purpose, and never inferred
 
-Given = Literal["done", "not-done", "blocked", "test-wrong"]
 Answer = Literal["absent", "done", "not-done", "blocked", "test-wrong", "malformed", "stale", "refused", "held"]
 
 #: Answers that call for a person. They never open a gate, so they are accepted at any time.
@@ -127,25 +126,19 @@ ANSWERS: dict[str, str] = {
 
 
 class Signal(Value):
-    """The content of a signal, and its iteration."""
-
-    answer: Given
-    reason: str = ""
-    by: str = ""
-    phase: str | None = None
-    task: str | None = None
-    iteration: int | None = None
-
-
-class Reading(Value):
-    """The result of an evaluation at Gate 2."""
+    """An answer at Gate 2: as it was given, or as an iteration was evaluated with it."""
 
     answer: Answer = "absent"
     reason: str = ""
     by: str = ""
+    #: Its iteration, as far as the signal names one.
+    phase: str | None = None
+    task: str | None = None
+    iteration: int | None = None
     #: Why the answer does not count, if it does not.
     problem: str = ""
-    #: The identity of its file, if it came from one: the file is spent with it.
+    #: The digest and time of its file, if it came from one: the file is spent with it, and a later one with the same
+    #: text has another identity. Empty as well if the file can't be read.
     file: str = ""
 
     @property
@@ -156,30 +149,20 @@ class Reading(Value):
     def calls_person(self) -> bool:
         return self.answer in CALLS
 
-
-ABSENT = Reading()
-
-
-def read_signal(signal: Signal, *, phase: str, task: str, iteration: int) -> Reading:
-    """Return the answer for this iteration; stale if the signal is for another one."""
-    expected: tuple[tuple[str, object, object], ...] = (
-        ("phase", signal.phase, phase),
-        ("task", signal.task, task),
-        ("iteration", signal.iteration, iteration),
-    )
-    for name, given, wanted in expected:
-        if given is not None and given != wanted:
-            return Reading(
-                answer="stale",
-                reason=signal.reason,
-                by=signal.by,
-                problem=f"it is for {name} {given}, this is {name} {wanted}",
-            )
-    return Reading(answer=signal.answer, reason=signal.reason, by=signal.by)
+    def for_iteration(self, *, phase: str, task: str, iteration: int) -> Signal:
+        """Return the answer for this iteration; stale if the signal is for another one."""
+        for name, wanted in {"phase": phase, "task": task, "iteration": iteration}.items():
+            given = getattr(self, name)
+            if given is not None and given != wanted:
+                return replace(self, answer="stale", problem=f"it is for {name} {given}, this is {name} {wanted}")
+        return self
 
 
-def strictest(first: Reading, second: Reading) -> Reading:
-    """Return the reading that counts if two were given at once: any answer other than done takes precedence."""
+ABSENT = Signal()
+
+
+def strictest(first: Signal, second: Signal) -> Signal:
+    """Return the signal that counts if two were given at once: any answer other than done takes precedence."""
     if first.answer == "absent":
         return second
     if second.answer == "absent" or first.answer != "done":
@@ -252,7 +235,7 @@ class Evaluation(Verdict):
     #: Why the run did not count, or how it was narrowed.
     run_note: str = ""
     gate_1: Gate1Result
-    gate_2: Reading = Reading()
+    gate_2: Signal = ABSENT
     #: The measurements it was made from, with the declared facts.
     measured: Measured = Measured()
     #: Additional notes of the verdict itself.
@@ -338,8 +321,8 @@ _ABOUT = ("task", "cycle", "phase", "iteration", "run", "timestamp", "root", "ru
 _COUNTED = ("no_progress", "same_error", "exit_blocked", "infrastructure", "reason")
 
 
-def _opened(gate: Gate1Result | Reading, is_open: bool) -> dict[str, Any]:
-    inner = ("is_open", "file")
+def _opened(gate: Gate1Result | Signal, is_open: bool) -> dict[str, Any]:
+    inner = ("is_open", "file", "phase", "task", "iteration")
     return {
         "satisfied": is_open,
         "open": is_open,

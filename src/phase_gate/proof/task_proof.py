@@ -15,7 +15,7 @@ from phase_gate.gate.judging import evaluate_again
 from phase_gate.gate.measured import Finding, cap_findings
 from phase_gate.gate.measuring import GUARD, describe_missing_proof, wants_proof
 from phase_gate.gate.state import Case, Event, ProofRecord, State
-from phase_gate.gate.verdict import Reading
+from phase_gate.gate.verdict import Signal
 from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import make_proof
 from phase_gate.proof.trial import Trial
@@ -56,7 +56,7 @@ def prove(
     return _recorded(record_of(proof, task, tree=tree, iteration=iteration), at)
 
 
-def prove_before_exit(task: Task, reading: Reading, *, at: str, show: Show = lambda text: None) -> Event | None:
+def prove_before_exit(task: Task, reading: Signal, *, at: str, show: Show = lambda text: None) -> Event | None:
     """Make the proof if the last run's verdict requires one with this signal. Return None if it does not."""
     state, measured = task.state, task.state.measurement
     phase = task.rules.phase(state.phase or "")

@@ -12,11 +12,12 @@ import pytest
 
 from phase_gate.bound import time
 from phase_gate.errors import PhaseGateError, UsageError
+from phase_gate.gate.verdict import Signal
 from phase_gate.project import Project
 from phase_gate.recording.witness import Process
 from phase_gate.runs.hello import PHASE_VARIABLE, Hello
 from phase_gate.storage.paths import TaskPaths
-from phase_gate.storage.signal_file import SignalFile, read_signal_file
+from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.values import Value, replace
 
 #: Options with which pytest opens a session without running tests.
@@ -46,7 +47,7 @@ class Beginning(Value, kw_only=False):
     run: str
     #: None if there is an error in it, which is reported when the run is configured.
     project: Project | None = None
-    signal: SignalFile | None = None
+    signal: Signal | None = None
 
 
 _key: pytest.StashKey[Beginning] = pytest.StashKey()

@@ -16,11 +16,11 @@ from phase_gate.gate.outcomes import KnownIds, Past, References
 from phase_gate.gate.record import JudgedRun, RunRecord
 from phase_gate.gate.run_end import judge_run
 from phase_gate.gate.state import Event, Snapshot, State
-from phase_gate.gate.verdict import ABSENT, Reading, strictest
+from phase_gate.gate.verdict import ABSENT, Signal, strictest
 from phase_gate.project import who_am_i
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.objects import ObjectStore
-from phase_gate.storage.signal_file import SignalFile, read_signal_file, remove_signal_file
+from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import save_last_run
 from phase_gate.values import replace
@@ -139,44 +139,37 @@ class _GivenSignals:
 
     def __init__(self, run: Recorder, state: State) -> None:
         self._run = run
-        self._file: SignalFile | None = read_signal_file(run.store.signal_file, spent=state.spent_signal)
+        self._file: Signal | None = read_signal_file(run.store.signal_file, spent=state.spent_signal)
         early = run.hello.signal
-        if self._file is not None and early is not None and not early.identity:
+        if self._file is not None and early is not None and not early.file:
             self._file = early  # perhaps a different file: keep it for the next run
         self._is_made_meanwhile = (
-            self._file is not None
-            and self._file.identity != ""
-            and (early is None or self._file.identity != early.identity)
+            self._file is not None and self._file.file != "" and (early is None or self._file.file != early.file)
         )
 
-    def read(self, judged: JudgedRun) -> Reading:
+    def read(self, judged: JudgedRun) -> Signal:
         """Return the reading of Gate 2 for a run that counts."""
         run, iteration = self._run, judged.iteration
         assert iteration is not None, "a run that does not count has no signal"
         given = run.hello.exit_signal
         # Green, and more runs follow: the signal applies to the last one.
         if judged.is_green and run.further_runs(judged.streak) > 0:
-            return Reading(answer="held") if given is not None or self._file is not None else ABSENT
+            return Signal(answer="held") if given is not None or self._file is not None else ABSENT
         by_option = ABSENT
         if given is not None:
-            by_option = Reading(answer="done", reason=given, by=who_am_i(run.project.environment))
+            by_option = Signal(answer="done", reason=given, by=who_am_i(run.project.environment))
         if self._file is None:
             return by_option
-        in_file = self._file.reading(phase=run.phase.name, task=run.project.task, iteration=iteration)
+        in_file = self._file.for_iteration(phase=run.phase.name, task=run.project.task, iteration=iteration)
         if self._is_made_meanwhile:
-            in_file = Reading(answer="refused", problem=_MEANWHILE)
-        return replace(strictest(by_option, in_file), file=self._file.identity)
+            in_file = Signal(answer="refused", problem=_MEANWHILE)
+        return replace(strictest(by_option, in_file), file=self._file.file)
 
     def events(self) -> list[Event]:
         if not self._is_made_meanwhile or self._file is None:
             return []
-        answer = self._file.signal.answer if self._file.signal is not None else "malformed"
-        data = {
-            "run": self._run.id,
-            "answer": answer,
-            "problem": _MEANWHILE,
-            "file": self._file.identity,
-        }
+        file = self._file
+        data = {"run": self._run.id, "answer": file.answer, "problem": _MEANWHILE, "file": file.file}
         return [Event(kind="signal-refused", data=data)]
 
     def clear(self, ended: JudgedRun) -> None:
@@ -185,8 +178,7 @@ class _GivenSignals:
             return
         verdict = ended.evaluation
         is_read = ended.iteration is not None and verdict is not None and verdict.gate_2.answer != "held"
-        is_answer = self._file.signal is not None or self._file.contradicts
-        if self._is_made_meanwhile or (is_read and is_answer):
+        if self._is_made_meanwhile or (is_read and self._file.answer != "malformed"):
             remove_signal_file(self._run.store.signal_file)
 
 

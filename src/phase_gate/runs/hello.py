@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from phase_gate.codec import to_json
 from phase_gate.errors import PhaseOrderError
 from phase_gate.gate.state_extensions import WORK
+from phase_gate.gate.verdict import Signal
 from phase_gate.project import Project
 from phase_gate.storage.root import is_in_environment, place_below, relative_id
-from phase_gate.storage.signal_file import SignalFile
 from phase_gate.values import Value, field
 from phase_gate.workflow.model import Guard, Workflow, flatten, name_rules
 from phase_gate.workflow.settings import Configuration, ExitMeaning
@@ -51,7 +51,7 @@ class Hello(Value):
     run: str = ""
     #: A time before any code of the project ran, and the signal that was there then.
     at: float = 0.0
-    signal: SignalFile | None = None
+    signal: Signal | None = None
     pytest: str = ""
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from phase_gate.errors import PhaseGateError
 from phase_gate.gate.order import shorten
-from phase_gate.gate.verdict import Answer, Given, Reading, Signal, read_signal
+from phase_gate.gate.verdict import Answer, Signal
 from phase_gate.hashing import sha256
 from phase_gate.storage.files import REAL, read_bytes, refusing, remove_file, write_atomically
 from phase_gate.values import Value, as_dict, field, replace
@@ -17,7 +17,7 @@ from phase_gate.values import Value, as_dict, field, replace
 #: Real signals are far shorter; a larger file is a mistake or an attack.
 MAX_SIZE = 64 * 1024
 
-_ANSWERS: dict[str, Given] = {
+_ANSWERS: dict[str, Answer] = {
     "true": "done",
     "false": "not-done",
     "blocked": "blocked",
@@ -42,30 +42,10 @@ class _Form(Value):
     remaining_work: str = "none"
 
 
-class SignalFile(Value):
-    """The content of the file: a signal, or the problem with it and how to fix it."""
+def read_signal_file(path: Path, *, spent: str | None = None) -> Signal | None:
+    """Return the signal in the file, None if it is missing. Never raises, whatever the file contains.
 
-    #: Digest and time of this file: a later one with the same text has another identity. Empty: it can't be read.
-    identity: str
-    signal: Signal | None = None
-    problem: str = ""
-    #: True if it contradicts itself. It is removed like a signal; a malformed file stays for its author to fix.
-    contradicts: bool = False
-
-    @property
-    def is_malformed(self) -> bool:
-        return self.signal is None and not self.contradicts
-
-    def reading(self, *, phase: str, task: str, iteration: int) -> Reading:
-        """Return how the file applies to an evaluation of this iteration."""
-        if self.signal is None:
-            answer: Answer = "refused" if self.contradicts else "malformed"
-            return Reading(answer=answer, problem=self.problem, file=self.identity)
-        return replace(read_signal(self.signal, phase=phase, task=task, iteration=iteration), file=self.identity)
-
-
-def read_signal_file(path: Path, *, spent: str | None = None) -> SignalFile | None:
-    """Return the content of the file, None if it is missing. Never raises, whatever the file contains.
+    A signal that contradicts itself is refused, and removed like any other; a malformed file stays, to be fixed.
 
     :param spent: the identity of the last signal that was used. It is not read again if it is still there, because it
         could not be removed or the process died first.
@@ -77,10 +57,11 @@ def read_signal_file(path: Path, *, spent: str | None = None) -> SignalFile | No
             return None
         with refusing(path):
             identity = f"{sha256(raw).hexdigest()}:{REAL.stat(path).st_mtime_ns}"
-        return None if identity == spent else SignalFile(identity=identity, signal=parse_signal(raw, name=path.name))
+        return None if identity == spent else replace(parse_signal(raw, name=path.name), file=identity)
     except PhaseGateError as error:
         problem = f"{error.problem}; {error.remedy}" if identity else error.problem
-        return SignalFile(identity=identity, problem=problem, contradicts=error.slug == "contradictory-signal")
+        contradicts = error.slug == "contradictory-signal"
+        return Signal(answer="refused" if contradicts else "malformed", problem=problem, file=identity)
 
 
 def parse_signal(text: str | bytes, *, name: str = "exit-signal.yaml") -> Signal:

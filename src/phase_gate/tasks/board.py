@@ -15,7 +15,7 @@ from phase_gate.errors import NotAllowedError, StorageError, TaskNameError, Usag
 from phase_gate.evidence.gathering import context_of
 from phase_gate.gate.judging import judgement_events
 from phase_gate.gate.state import Case, Event, State
-from phase_gate.gate.verdict import ABSENT, Evaluation, Reading
+from phase_gate.gate.verdict import ABSENT, Evaluation, Signal
 from phase_gate.identities import author_of, same_name
 from phase_gate.project import Look, Project
 from phase_gate.storage.files import REAL, write_atomically
@@ -292,7 +292,7 @@ class Step:
         """Return the changes since the task was taken."""
         return self.session.changes(self.change.state, self.tree)
 
-    def case(self, reading: Reading = ABSENT) -> Case:
+    def case(self, reading: Signal = ABSENT) -> Case:
         project, state = self.session.project, self.change.state
         workflow = Task(project, self.session.store, state).rules
         phase = workflow.phase(PHASE)
@@ -364,7 +364,7 @@ class Step:
         }
         self.record("attempt-failed", failure=failure)
 
-    def judge(self, reading: Reading = ABSENT, changes: TaskChanges | None = None) -> None:
+    def judge(self, reading: Signal = ABSENT, changes: TaskChanges | None = None) -> None:
         """Judge the current state of the task, and record the verdict."""
         case = self.case(reading)
         self.evaluation = judge(case, changes or self.changes())

@@ -10,7 +10,7 @@ from phase_gate.codec import spell_out, to_json
 from phase_gate.errors import NotAllowedError, StaleSignalError, UsageError
 from phase_gate.gate.judging import judged_event
 from phase_gate.gate.overrides import Person, forced_events, override_record, refuse_excuse
-from phase_gate.gate.verdict import ABSENT, Reading, with_advice
+from phase_gate.gate.verdict import ABSENT, Signal, with_advice
 from phase_gate.identities import same_name
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.tasks.board import LONGEST, Step, TaskBoard, TaskSession, TaskStatus
@@ -195,7 +195,7 @@ def _refuse_closed(step: Step, changes: TaskChanges) -> None:
             raise NotAllowedError(problem, remedy=guard.remedy)
 
 
-def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: str) -> Reading:
+def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: str) -> Signal:
     overdue = late(step.current, step.change.at)
     if overdue:
         step.fail(FailureType.TIMEOUT, overdue, lines=verdict.findings[:5])
@@ -218,13 +218,13 @@ def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: s
     )
     step.record("reviewed", word=to_json(word))
     if verdict.is_approved:
-        return Reading(answer="done", reason="; ".join(verdict.findings)[:500], by=by)
+        return Signal(answer="done", reason="; ".join(verdict.findings)[:500], by=by)
     feedback = [line.strip() for line in verdict.feedback.splitlines() if line.strip()]
     issues = tuple(_unnumbered(line) for line in feedback) or verdict.concerns
     if len(issues) > 1 and issues[0].endswith(":"):
         issues = issues[1:]
     step.fail(FailureType.ARCHITECT_REJECTION, "; ".join(issues) or "rejected", lines=issues)
-    return Reading(answer="not-done", reason="; ".join(issues)[:500], by=by)
+    return Signal(answer="not-done", reason="; ".join(issues)[:500], by=by)
 
 
 def _unnumbered(line: str) -> str:
