@@ -10,8 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from phase_gate.codec import from_json, reader, spell_out, to_json
-from phase_gate.gate.state import State
-from phase_gate.gate.state_extensions import PARTS, load_part
+from phase_gate.gate.state import PARTS, State, load_part
 from phase_gate.values import Value, annotation_of, field, fields
 
 Size = Literal["small", "large"]

@@ -12,8 +12,7 @@ from contextlib import AbstractContextManager
 
 from phase_gate.codec import from_json
 from phase_gate.errors import NotAllowedError, PhaseGateError, TamperedError
-from phase_gate.gate.state import Event, State
-from phase_gate.gate.state_extensions import DRIVE, parts_of
+from phase_gate.gate.state import DRIVE, Event, State, parts_of
 from phase_gate.project import Project
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.lock import again_if_moved

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from phase_gate.gate.events import apply
-from phase_gate.gate.state import NEW_STATE, Event, state_from_json, state_to_json
-from phase_gate.gate.state_extensions import PARTS, Part, load_part
+from phase_gate.gate.state import NEW_STATE, PARTS, Event, load_part, state_from_json, state_to_json
+from phase_gate.gate.state_extensions import Part
 
 BEGAN = {"workflow": "any", "work": {"constitution": {}, "rules": "r"}}
 

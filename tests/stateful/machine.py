@@ -13,8 +13,9 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from phase_gate.gate.brief import show_state
 from phase_gate.gate.events import apply, verdict_of
-from phase_gate.gate.state import NEW_STATE, show_state
+from phase_gate.gate.state import NEW_STATE
 from phase_gate.storage.store import TaskStore
 from tests.stateful import child, papers
 from tests.stateful.craft import CODE, CONFIGURATION, INI, SETTINGS, Craft, Test, write_code, write_test

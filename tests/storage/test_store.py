@@ -15,9 +15,8 @@ import pytest
 
 from phase_gate import bound
 from phase_gate.errors import PhaseGateError, StateError, TamperedError
-from phase_gate.gate import state
-from phase_gate.gate.state import SCHEMA, state_to_json
-from phase_gate.gate.state_extensions import WORK
+from phase_gate.gate import brief
+from phase_gate.gate.state import SCHEMA, WORK, state_to_json
 from phase_gate.storage.ledger import canonical, digest
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore
@@ -66,7 +65,7 @@ def test_a_transaction_writes_events_and_state(tmp_path: Path) -> None:
 def test_every_key_of_the_state_is_on_its_page() -> None:
     page = (ROOT / "docs" / "reference" / "files.md").read_text(encoding="utf-8")
     told = set(re.findall(r"`(\w+)`", page.partition("\n## state.json")[2].partition("\n## ")[0]))
-    shows = (Opened.shown, state.show_state, state._show_last_run, state._show_verdict)
+    shows = (Opened.shown, brief.show_state, brief._show_last_run, brief._show_verdict)
     keys = {key for show in shows for key in re.findall(r'"(\w+)"(?:: |\] =)', inspect.getsource(show))}
     assert {"schema", "phase", "circuit", "why", "unmet"} <= keys, "they are found in the code"
     assert {*keys, WORK} - told == set()

@@ -15,8 +15,7 @@ from phase_gate.errors import NotAllowedError, PhaseGateError, UsageError
 from phase_gate.gate.breaker import Breaker, at_time
 from phase_gate.gate.freshness import CurrentStatus
 from phase_gate.gate.measured import describe_override, waiver_to_json
-from phase_gate.gate.state import State
-from phase_gate.gate.state_extensions import WORK
+from phase_gate.gate.state import WORK, State
 from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.storage.store import TaskStore, now
 from phase_gate.visible import show_rows, show_text

@@ -12,13 +12,16 @@ from phase_gate.gate.freshness import hint_at_outputs
 from phase_gate.gate.judging import evaluate_again, evaluate_call, evaluate_without_run
 from phase_gate.gate.measured import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
 from phase_gate.gate.order import stuck_error
-from phase_gate.gate.state import Measurement, State
-from phase_gate.gate.state_extensions import parts_of
+from phase_gate.gate.state import Measurement, State, parts_of
 from phase_gate.gate.verdict import ABSENT, Evaluation, Signal, phase_command, show_next, start_command, strictest
 from phase_gate.project import Project
 from phase_gate.proof.task_proof import prove_before_exit
 from phase_gate.storage.lock import again_if_moved
-from phase_gate.storage.signal_file import read_signal_file, remove_signal_file, write_signal_file
+from phase_gate.storage.signal_file import (
+    read_signal_file,
+    remove_signal_file,
+    write_signal_file,
+)
 from phase_gate.storage.store import now
 from phase_gate.task import Task
 from phase_gate.values import replace

@@ -11,8 +11,8 @@ from enum import StrEnum
 from phase_gate import exit_codes
 from phase_gate.codec import from_json
 from phase_gate.gate.measured import Section
-from phase_gate.gate.state import Event, State
-from phase_gate.gate.state_extensions import DRIVE, Part
+from phase_gate.gate.state import DRIVE, Event, State
+from phase_gate.gate.state_extensions import Part
 from phase_gate.values import Value, replace
 from phase_gate.visible import count
 from phase_gate.workflow.names import show_duration

@@ -21,7 +21,7 @@ from phase_gate.gate.measured import (
     wanted_names,
     wanted_providers,
 )
-from phase_gate.gate.state_extensions import parts_of_workflow
+from phase_gate.gate.state import pipeline_part
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import CLAIM_METRICS
 from phase_gate.workflow.settings import ConfidenceRules, Configuration, ExitGate
@@ -182,10 +182,9 @@ def context_of(
 
 
 def _added_by_parts(workflow: Workflow) -> Iterator[PartEvidence]:
-    for _, part in parts_of_workflow(workflow):
-        added: PartEvidence | None = part.evidence()
-        if added is not None:
-            yield added
+    part = pipeline_part(workflow)
+    if part is not None:
+        yield part.evidence()
 
 
 def _with_claims(wanted: frozenset[str], configuration: Configuration) -> frozenset[str]:

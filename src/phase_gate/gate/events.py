@@ -14,6 +14,7 @@ from phase_gate.gate.measured import Measured, Waiver
 from phase_gate.gate.outcomes import Green, Kind
 from phase_gate.gate.state import (
     NEW_STATE,
+    PART_KINDS,
     Claims,
     Event,
     Freeze,
@@ -25,9 +26,9 @@ from phase_gate.gate.state import (
     Run,
     Snapshot,
     State,
+    change_parts,
     state_from_json,
 )
-from phase_gate.gate.state_extensions import PART_KINDS, change_parts
 from phase_gate.gate.verdict import Evaluation, Fact
 from phase_gate.values import Value, fields, replace
 from phase_gate.workflow.names import DONE, STUCK

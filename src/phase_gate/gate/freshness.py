@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 
 from phase_gate import exit_codes
 from phase_gate.gate.breaker import at_time, describe_open
-from phase_gate.gate.state import State
-from phase_gate.gate.state_extensions import parts_of
+from phase_gate.gate.state import State, parts_of
 from phase_gate.gate.verdict import LET_ONE_RUN, SAY_WHY, Evaluation, Status, Verdict
 from phase_gate.values import fields, replace
 from phase_gate.visible import name_first

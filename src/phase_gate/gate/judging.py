@@ -24,8 +24,7 @@ from phase_gate.gate.measured import (
 )
 from phase_gate.gate.measuring import PROOF_SLUGS, code_as_tested, proof_measured
 from phase_gate.gate.order import next_phase
-from phase_gate.gate.state import Case, Event, State
-from phase_gate.gate.state_extensions import parts_of
+from phase_gate.gate.state import Case, Event, State, parts_of
 from phase_gate.gate.verdict import (
     PREMATURE,
     Evaluation,
@@ -73,7 +72,7 @@ def judgement_events(
         events.append(Event(kind="signal-spent", data={**as_dict(reading), **where}, at=at))
     exit_data: dict[str, Any] = {}
     for part, value in parts_of(case.state):
-        more, also = part.verdict_events(value, evaluation, case.state, case.workflow, phase, at=at, look=look)
+        more, also = part.verdict_events(value, evaluation, case, look=look)
         events += more
         exit_data |= also
     if evaluation.can_exit:
@@ -161,7 +160,7 @@ def conclude(evaluation: Evaluation, case: Case, breaker: Breaker | None = None)
     """
     evaluation = with_breaker(evaluation, breaker or at_time(case.state.breaker, case.at))
     for part, value in parts_of(case.state):
-        evaluation = part.with_consequences(value, evaluation, case.state, case.workflow, case.phase)
+        evaluation = part.with_consequences(value, evaluation, case)
     return evaluation
 
 

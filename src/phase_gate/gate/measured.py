@@ -131,7 +131,7 @@ class Remembered(Value):
     cycle: Mapping[str, str] = field(default_factory=dict)
     phase: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    #: References of the task's parts, by the names of `gate.state_extensions`.
+    #: References of the task's parts, by their names.
     parts: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from phase_gate.gate.measured import Finding
 from phase_gate.values import Value, field, fields
@@ -28,27 +28,6 @@ class Wanted(Value):
     slices: bool = False
 
 
-class Parts(Value):
-    """The locations of test code outside of the test files of a session, as `file::name`."""
-
-    #: Functions of tests: inherited or imported.
-    tests: tuple[str, ...] = ()
-    #: Fixtures of tests, their base classes, and setup methods.
-    around: tuple[str, ...] = ()
-    #: Why they could not be inspected; empty if they were.
-    problem: str = ""
-
-
-def merge_parts(several: Iterable[Parts]) -> Parts:
-    """Return the union of the parts from several processes."""
-    several = tuple(several)
-    return Parts(
-        tests=tuple(sorted({place for each in several for place in each.tests})),
-        around=tuple(sorted({place for each in several for place in each.around})),
-        problem=next((each.problem for each in several if each.problem), ""),
-    )
-
-
 class Seen(Value):
     """Keys are pytest's node ids; paths are relative to our root."""
 
@@ -65,8 +44,9 @@ class Seen(Value):
     #: Loaded modules, and imported files of the project, from the root.
     modules: Mapping[str, str] = field(default_factory=dict)
     imported: tuple[str, ...] = ()
-    #: Code of tests outside of their files.
-    parts: Parts = field(default_factory=Parts)
+    #: Code of tests outside of their files, as `file::name`: under `tests` functions, inherited or imported; under
+    #: `around` fixtures, base classes and setup methods; and a `problem`, if they could not be inspected.
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: Findings that make outcomes doubtful.
     doubts: tuple[Finding, ...] = ()
     #: In a shard: the tests collected before any hook selected, and the deselected ones, by the function that did it.
@@ -79,17 +59,16 @@ def merge_seen(several: Iterable[Seen]) -> Seen:
     several = tuple(several)
     if len(several) == 1:
         return several[0]
-    return Seen(**{name: _merge([getattr(each, name) for each in several]) for name in fields(Seen)})
+    return Seen(**{name: merge_values([getattr(each, name) for each in several]) for name in fields(Seen)})
 
 
-def _merge(values: list[Any]) -> Any:
+def merge_values(values: Sequence[Any]) -> Any:
+    """Return the union of mappings or of tuples."""
     first = values[0]
-    if isinstance(first, Parts):
-        return merge_parts(values)
     if isinstance(first, tuple):
         return tuple(dict.fromkeys(each for value in values for each in value))
     merged: dict[str, Any] = {}
     for value in values:
         for name, each in value.items():
-            merged[name] = _merge([merged[name], each]) if name in merged and isinstance(each, tuple) else each
+            merged[name] = merge_values([merged[name], each]) if name in merged and isinstance(each, tuple) else each
     return merged

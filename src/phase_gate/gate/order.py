@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from phase_gate.errors import NotAllowedError, PhaseOrderError, UsageError
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered
-from phase_gate.gate.state import Event, State
-from phase_gate.gate.state_extensions import parts_of, parts_of_workflow
+from phase_gate.gate.state import WORK, Event, State, parts_of, pipeline_part
 from phase_gate.gate.verdict import phase_command, show_next, start_command
 from phase_gate.values import Literal, Value, as_dict
 from phase_gate.workflow.model import Phase, Workflow
@@ -184,6 +183,7 @@ def entry_events(
 ) -> list[Event]:
     """Return the events of entering a phase: possibly a new cycle, and the entry."""
     events: list[Event] = []
+    part = pipeline_part(workflow)
     if entry.begins_cycle:
         latest = state.latest_snapshot
         data: dict[str, Any] = {
@@ -197,13 +197,13 @@ def entry_events(
             "remembered": dict(remembered.cycle),
             "run": run,
         }
-        for _, part in parts_of_workflow(workflow):
+        if part is not None:
             data |= part.cycle_data(remembered)
         events.append(Event(kind="cycle-began", data=data))
     if entry.enters:
         data = {"phase": entry.phase.name, "how": entry.how, "remembered": dict(remembered.phase), "run": run}
-        for name, part in parts_of_workflow(workflow):
-            value = None if entry.begins_cycle else state.parts.get(name)
+        if part is not None:
+            value = None if entry.begins_cycle else state.parts.get(WORK)
             before, more = part.enter(value, state, workflow, entry, remembered)
             data |= more
             events += before

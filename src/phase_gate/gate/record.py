@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from phase_gate.gate.freeze import Meaning
 from phase_gate.gate.inventory import Inventory, bare_name, join_id
 from phase_gate.gate.measured import Finding, Measured
-from phase_gate.gate.observations import Parts
 from phase_gate.gate.outcomes import Bucket, Failure, Green, Judgement, Kind, Outcomes, References
 from phase_gate.gate.state import Case, Event, Run
 from phase_gate.gate.verdict import Evaluation
@@ -52,8 +51,8 @@ class Document(Value):
     guarding: Mapping[str, str] = field(default_factory=dict)
     #: pytest's settings and our own rules, by name.
     settings: Mapping[str, str] = field(default_factory=dict)
-    #: Locations of test code outside of the test files; in a run that freezes.
-    parts: Parts = field(default_factory=Parts)
+    #: Locations of test code outside of the test files; in a run that freezes. See `Seen`.
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: The project's local plugins, as paths from the root.
     plugins: tuple[str, ...] = ()
     #: Folders with tests, from pytest's settings, relative to the root.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from phase_gate.codec import from_json, to_json
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.measured import Finding, Measured, Waiver
-from phase_gate.gate.state_extensions import WORK, load_part
 from phase_gate.gate.verdict import ABSENT, Evaluation, Fact, Signal
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.names import DONE, STUCK
@@ -16,12 +15,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from phase_gate.gate.state_extensions import Part
     from phase_gate.workflow.metrics import MetricValue
     from phase_gate.workflow.model import Phase, Workflow
 
     Json = Mapping[str, Any]
 else:
     Json = dict
+
+#: The parts of a state: the work of a pipeline or a verify task, and a drive.
+WORK = "work"
+DRIVE = "drive"
 
 #: Increase it when the same events give a different document, or when `gate.brief` omits different values.
 SCHEMA = 21
@@ -231,7 +235,7 @@ class State(Value):
     breaker: Breaker = Breaker()
     claims: Claims = Claims()
     proof: ProofRecord | None = None
-    #: Shares of the state that features own, by the names of `gate.state_extensions`; most tasks have none.
+    #: Shares of the state that features own, by their names; most tasks have none.
     parts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -274,74 +278,6 @@ class Case(Value):
     reading: Signal = ABSENT
 
 
-# --- the content of `state.json`: the position of a task, its last run and its verdict, for people
-
-#: The shown metrics of the last complete run.
-_TOTALS = ("tests_total", "tests_passing", "tests_failing", "tests_skipped", "suite_total", "duration_s")
-
-
-def show_state(state: State) -> dict[str, Any]:
-    """Return the task's position, streak, last run and verdict; missing values are omitted."""
-    shown: dict[str, Any] = {
-        "task": state.task,
-        "workflow": state.workflow,
-        "cycle": state.cycle,
-        "phase": state.phase,
-        "visited": list(state.visited),
-        "iteration": state.iteration,
-        "exited": state.exited,
-        "forced": state.forced,
-        "streak": state.streak,
-    }
-    statuses = {name: getattr(part, "status", None) for name, part in state.parts.items()}
-    shown |= {name: str(status) for name, status in statuses.items() if status}
-    if state.stuck:
-        shown["stuck"] = state.stuck
-    if state.open_runs:
-        shown["running"] = [run.id for run in state.open_runs]
-    if state.last_run is not None:
-        shown["last_run"] = _show_last_run(state)
-    if state.evaluation is not None:
-        shown["verdict"] = {**_show_verdict(state.evaluation), "stale": state.evaluation_is_stale}
-    if state.breaker.status != "closed":
-        shown["circuit"] = {"status": str(state.breaker.status), "reason": state.breaker.reason}
-    if state.facts:
-        shown["facts"] = {fact.name: fact.value for fact in state.facts}
-    if state.waivers:
-        shown["waived"] = [waiver.guard for waiver in state.waivers]
-    if state.overrides:
-        shown["overrides"] = [record.get("kind") for record in state.overrides]
-    return shown
-
-
-def _show_last_run(state: State) -> dict[str, Any]:
-    run, measured = state.last_run, state.measurement
-    assert run is not None
-    shown: dict[str, Any] = {"id": run.id, "kind": str(run.kind), "phase": run.phase, "at": run.at}
-    if run.why:
-        shown["why"] = run.why
-    if measured is not None and measured.run == run.id:
-        metrics = measured.measured.metrics
-        shown |= {name: metrics[name] for name in _TOTALS if name in metrics}
-    return shown
-
-
-def _show_verdict(evaluation: Evaluation) -> dict[str, Any]:
-    """Return the verdict, and the reasons why Gate 1 is closed."""
-    gate_1 = evaluation.gate_1
-    unmet = [] if gate_1.is_open else [clause.text for clause in gate_1.clauses if not clause.met]
-    unmet += [guard.name for guard in gate_1.guards if not guard.met]
-    return {
-        "status": evaluation.status,
-        "reason": evaluation.reason,
-        "next": evaluation.next_command or evaluation.next_hint,
-        "can_exit": evaluation.can_exit,
-        "gate_1": "open" if gate_1.is_open else "closed",
-        "gate_2": evaluation.gate_2.answer,
-        **({"unmet": unmet} if unmet else {}),
-    }
-
-
 # --- the state as JSON, and back; the same state always gives the same document
 
 
@@ -351,11 +287,71 @@ def state_to_json(state: State) -> dict[str, Any]:
 
 def state_from_json(document: Json) -> State:
     """Return the state that `state_to_json` wrote. Raises KeyError, TypeError or ValueError for any other document."""
-    return _with_parts(from_json(State, document))
-
-
-def _with_parts(state: State) -> State:
-    """Return the state with its parts decoded: only the table has their types."""
-    if not state.parts:
-        return state
+    state = from_json(State, document)
+    # Only the parts have the types of their shares.
     return replace(state, parts={name: load_part(name).read(row) for name, row in state.parts.items()})
+
+
+# --- parts: features that own a share of a task's state. `gate` uses this table, and imports no feature
+
+#: The module of each part, and the kinds of events that only it has. It is loaded only if a task has the part, or an
+#: event begins it.
+PARTS: Mapping[str, tuple[str, frozenset[str]]] = {
+    WORK: (
+        "phase_gate.tasks.state_extension",
+        frozenset(
+            {
+                "task-taken",
+                "attempt-began",
+                "attempt-failed",
+                "executor-reported",
+                "verify-started",
+                "verify-ran",
+                "agent-worked",
+                "reviewed",
+                "verification-skipped",
+                "committed",
+                "task-resumed",
+                "wave-resumed",
+                "steps-voided",
+                "request-made",
+                "request-decided",
+            }
+        ),
+    ),
+    DRIVE: (
+        "phase_gate.drive.drive_state",
+        frozenset({"drive-started", "iteration-started", "iteration-ended", "drive-ended"}),
+    ),
+}
+PART_KINDS: frozenset[str] = frozenset().union(*(kinds for _, kinds in PARTS.values()))
+
+
+def load_part(name: str) -> Part:
+    """Return a part by its name. Raises KeyError for one that is not in the table."""
+    from importlib import import_module
+
+    part: Part = import_module(PARTS[name][0]).PART
+    return part
+
+
+def parts_of(state: State) -> Iterator[tuple[Part, Any]]:
+    """Return the parts of a task, each with its share of the state."""
+    return ((load_part(name), value) for name, value in state.parts.items())
+
+
+def pipeline_part(workflow: Workflow) -> Part | None:
+    """Return the part that a cycle of the workflow has: only a pipeline has one."""
+    return None if workflow.pipeline is None else load_part(WORK)
+
+
+def change_parts(parts: Mapping[str, Any], event: Event) -> Mapping[str, Any]:
+    """Return the parts after one more event. A missing part can begin with an event of its own."""
+    changed = {}
+    for name, (_, kinds) in PARTS.items():
+        value = parts.get(name)
+        if value is not None or event.kind in kinds or name in event.data:
+            value = load_part(name).reduce(value, event)
+        if value is not None:
+            changed[name] = value
+    return changed

@@ -1,61 +1,21 @@
-"""The table of parts: features that own a share of a task's state.
+"""The interface of parts: features that own a share of a task's state. `gate.state` has their table.
 
-`gate` uses this table and imports no feature. A part is loaded only if a task has it, or an event begins it, so that
-other tasks do not pay for it.
+Only a part loads this module, so that other tasks do not pay for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
+from typing import Any
 
 from phase_gate.codec import from_json
+from phase_gate.gate.freshness import CurrentStatus
+from phase_gate.gate.measured import Remembered, Section
+from phase_gate.gate.order import Entry, How
+from phase_gate.gate.state import Case, Event, State
+from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from phase_gate.gate.freshness import CurrentStatus
-    from phase_gate.gate.measured import Remembered, Section
-    from phase_gate.gate.order import Entry, How
-    from phase_gate.gate.state import Event, State
-    from phase_gate.gate.verdict import Evaluation
-    from phase_gate.workflow.model import Phase, Workflow
-
-WORK = "work"
-DRIVE = "drive"
-
-
-#: The module of each part, and the kinds of events that only it has.
-PARTS: Mapping[str, tuple[str, frozenset[str]]] = {
-    WORK: (
-        "phase_gate.tasks.state_extension",
-        frozenset(
-            {
-                "task-taken",
-                "attempt-began",
-                "attempt-failed",
-                "executor-reported",
-                "verify-started",
-                "verify-ran",
-                "agent-worked",
-                "reviewed",
-                "verification-skipped",
-                "committed",
-                "task-resumed",
-                "wave-resumed",
-                "steps-voided",
-                "request-made",
-                "request-decided",
-            }
-        ),
-    ),
-    DRIVE: (
-        "phase_gate.drive.drive_state",
-        frozenset({"drive-started", "iteration-started", "iteration-ended", "drive-ended"}),
-    ),
-}
-PART_KINDS: frozenset[str] = frozenset().union(*(kinds for _, kinds in PARTS.values()))
+from phase_gate.workflow.model import Phase, Workflow
 
 
 class Part:
@@ -116,60 +76,15 @@ class Part:
         """Return the events before a phase of the part's workflow is entered, and data for the event that enters it."""
         return [], {}
 
-    def with_consequences(
-        self, value: Any, evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase
-    ) -> Evaluation:
+    def with_consequences(self, value: Any, evaluation: Evaluation, case: Case) -> Evaluation:
         """Return the verdict with its consequences."""
         return evaluation
 
     def verdict_events(
-        self,
-        value: Any,
-        evaluation: Evaluation,
-        state: State,
-        workflow: Workflow,
-        phase: Phase,
-        *,
-        at: str,
-        look: Callable[[Phase], Remembered],
+        self, value: Any, evaluation: Evaluation, case: Case, *, look: Callable[[Phase], Remembered]
     ) -> tuple[list[Event], dict[str, Any]]:
         """Return the events that follow from a verdict, and data for the exit event, if the phase exits.
 
         :param look: inspects the project at the time when the given phase is entered.
         """
         return [], {}
-
-
-def load_part(name: str) -> Part:
-    """Return a part by its name. Raises KeyError for one that is not in the table."""
-    import sys
-
-    module = PARTS[name][0]
-    if module not in sys.modules:
-        import importlib
-
-        importlib.import_module(module)
-    part: Part = sys.modules[module].PART
-    return part
-
-
-def parts_of(state: State) -> Iterator[tuple[Part, Any]]:
-    """Return the parts of a task, each with its share of the state."""
-    return ((load_part(name), value) for name, value in state.parts.items())
-
-
-def parts_of_workflow(workflow: Workflow) -> list[tuple[str, Part]]:
-    """Return the parts of a cycle of the workflow: only a pipeline has one."""
-    return [] if workflow.pipeline is None else [(WORK, load_part(WORK))]
-
-
-def change_parts(parts: Mapping[str, Any], event: Event) -> Mapping[str, Any]:
-    """Return the parts after one more event. A missing part can begin with an event of its own."""
-    changed = {}
-    for name, (_, kinds) in PARTS.items():
-        value = parts.get(name)
-        if value is not None or event.kind in kinds or name in event.data:
-            value = load_part(name).reduce(value, event)
-        if value is not None:
-            changed[name] = value
-    return changed

@@ -50,8 +50,8 @@ def make_document(
     """
     root, wants_reasons = Path(witness.wanted.root), witness.wanted.reasons
     seen = merge_seen((witness.seen(), *ended.workers))
-    if seen.parts.problem:
-        raise RuntimeError(f"parts of tests in the sources could not be looked at: {seen.parts.problem}")
+    for problem in seen.parts.get("problem", ()):
+        raise RuntimeError(f"parts of tests in the sources could not be looked at: {problem}")
     ids = TestIds(config, root, seen.paths, seen.groups)
     uncollectable = ids.uncollectable(ended.errors)
     guards, skipped = _read_marks(uncollectable, root)

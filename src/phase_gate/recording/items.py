@@ -15,25 +15,24 @@ from types import CodeType
 
 import pytest
 
-from phase_gate.gate.observations import Parts
 from phase_gate.recording.ownership import Ownership, announced_packages
 from phase_gate.source.module_code import SETUPS
 
 
-def find_support_code(session: pytest.Session, ownership: Ownership) -> Parts:
+def find_support_code(session: pytest.Session, ownership: Ownership) -> dict[str, tuple[str, ...]]:
     """Return the locations of the parts of tests. Call it before a test can change them."""
     try:
         return _Look(ownership).read(session)
     except Exception as error:
         # The user's tests run. The end of the run reports the problem, and tests are not frozen without these parts.
-        return Parts(problem=f"{type(error).__name__}: {error}")
+        return {"problem": (f"{type(error).__name__}: {error}",)}
 
 
 class _Look:
     def __init__(self, ownership: Ownership) -> None:
         self._ownership = ownership
 
-    def read(self, session: pytest.Session) -> Parts:
+    def read(self, session: pytest.Session) -> dict[str, tuple[str, ...]]:
         tests, around, seen = set[str](), set[str](), set[object]()
         announced = announced_packages(session.config)
         for item in session.items:
@@ -48,7 +47,7 @@ class _Look:
             if item.cls is not None and item.cls not in seen:
                 around.update(self._bases(item.cls, but=str(item.path)))
             seen |= {*definitions, item.cls}
-        return Parts(tests=tuple(sorted(tests)), around=tuple(sorted(around)))
+        return {"tests": tuple(sorted(tests)), "around": tuple(sorted(around))}
 
     def _place(self, function: object, *, but: str = "") -> Iterator[str]:
         code = getattr(getattr(function, "__func__", function), "__code__", None)

@@ -15,8 +15,7 @@ from phase_gate.gate.breaker import Status, at_time
 from phase_gate.gate.events import apply
 from phase_gate.gate.freshness import CurrentStatus
 from phase_gate.gate.measured import describe_override
-from phase_gate.gate.state import NEW_STATE, Event, State
-from phase_gate.gate.state_extensions import parts_of
+from phase_gate.gate.state import NEW_STATE, Event, State, parts_of
 from phase_gate.gate.verdict import Evaluation, evaluation_to_json
 from phase_gate.project import Project
 from phase_gate.report.outcome_rows import COMPARED, Sampled, build_test_history

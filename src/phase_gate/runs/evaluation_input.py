@@ -10,7 +10,6 @@ from phase_gate.errors import PhaseGateError
 from phase_gate.gate.inventory import Inventory, merge_inventories
 from phase_gate.gate.measured import BEGINNING, Measured, asked_for, measuring_providers, wanted_names
 from phase_gate.gate.record import Criteria, Document, RunRecord, audit_selection
-from phase_gate.gate.state_extensions import parts_of_workflow
 from phase_gate.runs.hello import own_settings
 from phase_gate.runs.meaning import doctests_in_source, names_in_source, take_inventory, take_meaning
 from phase_gate.storage.tree import fingerprint
@@ -99,7 +98,7 @@ def _gather(
     """Return all evidence other than the tests, with the warnings and notes of the run; in most runs there is none."""
     seen = Measured()
     wanted = wanted_names(run.workflow, run.phase) | asked_for(run.phase, run.project.configuration)
-    if measuring_providers(wanted, run.project.configuration) or any(parts_of_workflow(run.workflow)):
+    if measuring_providers(wanted, run.project.configuration) or run.workflow.pipeline is not None:
         from phase_gate.evidence.gathering import gather
 
         seen = gather(run.task(state), run.workflow, run.phase, show=show, coverage=coverage)

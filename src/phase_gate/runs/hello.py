@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from phase_gate.codec import to_json
 from phase_gate.errors import PhaseOrderError
-from phase_gate.gate.state_extensions import WORK
+from phase_gate.gate.state import WORK
 from phase_gate.gate.verdict import Signal
 from phase_gate.project import Project
 from phase_gate.storage.root import is_in_environment, place_below, relative_id

@@ -113,10 +113,10 @@ def _find_pieces(
     project: Project, inventory: Inventory, tree: Tree, facts: Document, support: Collection[str]
 ) -> dict[str, TestFile]:
     """Return the pieces of tests in files that are not frozen as a whole."""
-    parts = facts.parts
+    tests, around = facts.parts.get("tests", ()), facts.parts.get("around", ())
     wanted: dict[str, set[str]] = {}
     helpers = (place for failure in facts.failures.values() for place in failure.helpers)
-    for place in (*parts.tests, *parts.around, *helpers):
+    for place in (*tests, *around, *helpers):
         file, _, name = place.partition("::")
         if file not in inventory.files and file not in support and not file.startswith("../"):
             wanted.setdefault(file, set()).add(name)
@@ -133,7 +133,7 @@ def _find_pieces(
         free = {
             name
             for name in wanted[file]
-            if f"{file}::{name}" not in parts.tests
+            if f"{file}::{name}" not in tests
             and is_under_test(file, lines_of(code, name), tests=inventory.files, raised=raised)
         }
         found[file] = _read_pieces(code, content, wanted[file] - free)

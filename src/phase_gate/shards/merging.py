@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-from phase_gate.gate.observations import merge_parts
+from phase_gate.gate.observations import merge_values
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import Document
 from phase_gate.shards.records import NOTHING_COLLECTED, Shard, ShardError, Split
@@ -189,7 +189,6 @@ def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Docu
         "deselected": deselected,
         "sees_whole_files": all(each.sees_whole_files for each in facts),
         "narrowed_by": tuple(shared),
-        "parts": merge_parts(each.parts for each in facts),
         "modules": _merge_modules(facts),
         "imported": tuple(sorted({path for each in facts for path in each.imported})),
         "measured": measured,
@@ -202,10 +201,8 @@ def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Docu
 def _merge(values: Sequence[Any]) -> Any:
     """Merge the values of several sessions by their type."""
     first = values[0]
-    if isinstance(first, Mapping):
-        return {key: value for each in values for key, value in each.items()}
-    if isinstance(first, tuple):
-        return tuple(dict.fromkeys(item for each in values for item in each))
+    if isinstance(first, Mapping | tuple):
+        return merge_values(values)
     if isinstance(first, frozenset):
         return first.union(*values)
     if isinstance(first, str):

@@ -10,7 +10,7 @@ from functools import partial
 from json import loads
 
 from phase_gate.errors import ForeignStateError, RollbackError, StateError, TamperedError
-from phase_gate.gate.state import NEW_STATE, SCHEMA, Event, State, show_state, state_from_json
+from phase_gate.gate.state import NEW_STATE, SCHEMA, Event, State, state_from_json
 from phase_gate.storage import cache
 from phase_gate.storage.files import FileSystem, exists, open_file, read_bytes, refusing
 from phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
@@ -50,6 +50,8 @@ class Opened(Value):
 
     def shown(self) -> dict[str, Any]:
         """Return the content of `state.json`."""
+        from phase_gate.gate.brief import show_state  # here, not above: only for what writes
+
         vouched = {"schema": SCHEMA, "lineage": self.lineage, "serial": self.serial, "head": self.head}
         return vouched | show_state(self.state)
 

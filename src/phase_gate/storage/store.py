@@ -171,7 +171,7 @@ class TaskStore(TaskReader):
 
     def refuse_while_driven(self, state: State) -> None:
         """Raise NotAllowedError during an iteration of a drive: only the drive itself may end the phase."""
-        from phase_gate.gate.state_extensions import parts_of
+        from phase_gate.gate.state import parts_of
 
         why = next(filter(None, (part.holds_signal(value) for part, value in parts_of(state))), "")
         if why and self._command != DRIVER and self.is_driven():

@@ -10,8 +10,7 @@ from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.order import Entry, How, entry_events, shorten
 from phase_gate.gate.overrides import Person, override_record, refuse_excuse
-from phase_gate.gate.state import Event, State
-from phase_gate.gate.state_extensions import WORK
+from phase_gate.gate.state import WORK, Event, State
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.store import Transaction
 from phase_gate.task import Task

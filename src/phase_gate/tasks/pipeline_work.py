@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from phase_gate.errors import NotAllowedError
-from phase_gate.gate.state_extensions import WORK
+from phase_gate.gate.state import WORK
 from phase_gate.tasks.work import Work
 from phase_gate.values import Value, field
 

@@ -12,8 +12,7 @@ from phase_gate.codec import spell_out, to_json
 from phase_gate.gate.advice import what_gate_1_misses
 from phase_gate.gate.measured import Remembered
 from phase_gate.gate.order import How
-from phase_gate.gate.state import Event
-from phase_gate.gate.state_extensions import WORK
+from phase_gate.gate.state import WORK, Event
 from phase_gate.gate.verdict import Evaluation, Verdict, phase_command, start_command, with_advice
 from phase_gate.tasks.pipeline_work import Pipeline, Request
 from phase_gate.tasks.work import Failure

@@ -12,8 +12,8 @@ from phase_gate.codec import from_json
 from phase_gate.gate.freshness import CurrentStatus, by_verdict, closed
 from phase_gate.gate.measured import Remembered, Section
 from phase_gate.gate.order import Entry, How
-from phase_gate.gate.state import Event, State
-from phase_gate.gate.state_extensions import WORK, Part
+from phase_gate.gate.state import WORK, Case, Event, State
+from phase_gate.gate.state_extensions import Part
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.gate.verdict import Status as GateStatus
 from phase_gate.identities import same_name
@@ -370,27 +370,17 @@ class WorkPart(Part):
             events = [decided(request, "approved", by=current.name, reason=reason) for request in requests]
         return events, entry_data(known, workflow, current, entry.phase, entry.how, files_in(remembered))
 
-    def with_consequences(
-        self, value: Work, evaluation: Evaluation, state: State, workflow: Workflow, phase: Phase
-    ) -> Evaluation:
+    def with_consequences(self, value: Work, evaluation: Evaluation, case: Case) -> Evaluation:
         if isinstance(value, Pipeline):
-            return with_pipeline(evaluation, value, workflow, phase, task=state.task)
+            return with_pipeline(evaluation, value, case.workflow, case.phase, task=case.state.task)
         assert isinstance(value, Verification), "there is no third kind"
         return with_task(evaluation, value)
 
     def verdict_events(
-        self,
-        value: Work,
-        evaluation: Evaluation,
-        state: State,
-        workflow: Workflow,
-        phase: Phase,
-        *,
-        at: str,
-        look: Callable[[Phase], Remembered],
+        self, value: Work, evaluation: Evaluation, case: Case, *, look: Callable[[Phase], Remembered]
     ) -> tuple[list[Event], dict[str, Any]]:
         if isinstance(value, Pipeline):
-            return pipeline_events(evaluation, value, workflow, phase, at=at, look=look)
+            return pipeline_events(evaluation, value, case.workflow, case.phase, at=case.at, look=look)
         return [], {}
 
 

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 from phase_gate.errors import NotAllowedError
-from phase_gate.gate.state_extensions import WORK
+from phase_gate.gate.state import WORK
 from phase_gate.values import Value, field
 from phase_gate.workflow.settings import MAX_TIMEOUTS
 
