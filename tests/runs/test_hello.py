@@ -28,7 +28,7 @@ def install(place: str, name: str) -> Callable[[Path, pytest.MonkeyPatch], None]
 
 
 def another_python(root: Path, patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("platform.python_version", lambda: "3.99.0")
+    patch.setattr("phase_gate.runs.hello.PYTHON_VERSION", "3.99.0")
 
 
 def another_platform(root: Path, patch: pytest.MonkeyPatch) -> None:
