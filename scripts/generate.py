@@ -29,9 +29,9 @@ from phase_gate.config.rule_files import (
 from phase_gate.errors import MESSAGES, PhaseGateError
 from phase_gate.gate.events import EVENT_KINDS, HISTORY_KINDS
 from phase_gate.project import COMPILED_FOLDER
-from phase_gate.storage import signal_file  # noqa: F401  (it brings an error of its own)
 from phase_gate.values import fields
-from phase_gate.workflow.condition_text import SPELLINGS
+from phase_gate.workflow.condition_parser import SPELLINGS
+from phase_gate.workflow.conditions import tree_of
 from phase_gate.workflow.metrics import all_metrics
 from phase_gate.workflow.model import Overlay
 from phase_gate.workflow.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
@@ -122,7 +122,9 @@ def options() -> str:
 
 def compiled(name: str) -> str:
     """Return the content of a shipped workflow's JSON file."""
-    document = to_json(apply_overlay(load_shipped_workflow(name), Overlay()))
+    workflow = apply_overlay(load_shipped_workflow(name), Overlay())
+    rules = (*(phase.gate_1 for phase in workflow.phases), *workflow.guards.values())
+    document = {**to_json(workflow), "trees": {rule.condition: tree_of(rule.condition) for rule in rules}}
     rows = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in document.items())
     return f"{{\n{rows}\n}}\n"
 

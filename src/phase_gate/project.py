@@ -15,6 +15,7 @@ from phase_gate.storage.root import Climb, find_root, has_own_table, own_folders
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.fingerprint import Tree, take_tree
 from phase_gate.values import Value, replace
+from phase_gate.workflow.conditions import TREES
 from phase_gate.workflow.model import Overlay, Workflow
 from phase_gate.workflow.names import run_command, step_command
 from phase_gate.workflow.settings import DEFAULT_WORKFLOW, FILE_NAME, Configuration
@@ -258,7 +259,9 @@ def load_compiled(name: str) -> Workflow | None:
         document = (COMPILED_FOLDER / f"{name}.json").read_bytes()
     except (OSError, ValueError):
         return None
-    return from_json(Workflow, json.loads(document))
+    compiled = json.loads(document)
+    TREES.update(compiled.pop("trees"))
+    return from_json(Workflow, compiled)
 
 
 def _configuration(root: Path) -> Configuration:

@@ -262,12 +262,6 @@ def test_refuses_with_place_and_remedy(text: str, place: str, problem: str, reme
         pytest.param(
             "phases:\n  red: {condition: 'true', replace: true}", "2:20", "measures nothing", id="always-open"
         ),
-        pytest.param(
-            f"phases:\n  red: {{condition: {' AND '.join(['iteration > 1'] * 499)}}}",
-            "2:20",
-            "500",
-            id="too-long-together",
-        ),
     ],
 )
 def test_what_does_not_fit_the_workflow_is_found_in_the_file(text: str, place: str, problem: str) -> None:

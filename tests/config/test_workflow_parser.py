@@ -22,7 +22,7 @@ from phase_gate.config.rule_files import (
 from phase_gate.config.workflow_parser import parse_guards, parse_workflow
 from phase_gate.errors import PhaseGateError, WorkflowError
 from phase_gate.values import replace
-from phase_gate.workflow.conditions import conjoin
+from phase_gate.workflow.condition_parser import conjoin
 from phase_gate.workflow.metrics import PIPELINE_METRICS, MetricType
 from phase_gate.workflow.model import Guard, Overlay, PhaseOverlay, Workflow, name_rules
 

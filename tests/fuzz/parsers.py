@@ -37,7 +37,8 @@ from phase_gate.tasks.task_files import lint_command, lint_done, parse_tasks
 from phase_gate.tasks.verify_output import count_tests_in, first_failures
 from phase_gate.tasks.work import TaskSpec
 from phase_gate.visible import find_unseen, show_text
-from phase_gate.workflow.conditions import evaluate, normalize
+from phase_gate.workflow.condition_parser import normalize
+from phase_gate.workflow.conditions import evaluate
 from phase_gate.workflow.model import Overlay, Workflow
 
 #: Seconds of the processor: what is linear needs one, what grows with the square needs minutes.

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phase_gate.errors import ConditionError
-from phase_gate.workflow.conditions import evaluate, names_in, normalize
+from phase_gate.workflow.condition_parser import normalize
+from phase_gate.workflow.conditions import evaluate, names_in
 from phase_gate.workflow.metrics import MetricType, MetricValue
 from tests.sweeps import IS_WHOLE
 

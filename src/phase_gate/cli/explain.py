@@ -21,7 +21,7 @@ from phase_gate.report.text import proof_section, table_lines
 from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.visible import show_rows
-from phase_gate.workflow.condition_text import ALIASES
+from phase_gate.workflow.condition_parser import ALIASES
 from phase_gate.workflow.metrics import all_metrics, show_value
 from phase_gate.workflow.model import Phase
 

@@ -35,7 +35,7 @@ from phase_gate.tasks.pipeline_work import find_pipeline
 from phase_gate.tasks.routing import files_in
 from phase_gate.values import replace
 from phase_gate.visible import show_line, show_rows
-from phase_gate.workflow.condition_text import ALIASES
+from phase_gate.workflow.condition_parser import ALIASES
 from phase_gate.workflow.metrics import METRIC_TYPES, MetricType, MetricValue
 from phase_gate.workflow.model import Phase, Workflow, requires_of
 from phase_gate.workflow.names import ANSWER_VARIABLE, DONE, STUCK, call_command, is_answer_name, of_task

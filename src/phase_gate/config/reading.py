@@ -16,7 +16,7 @@ from phase_gate.config.nodes import Items, Node, Place, Scalar, Table, Text, clo
 from phase_gate.errors import ConditionError, PhaseGateError
 from phase_gate.identities import find_name_fault
 from phase_gate.values import MISSING, Value, default_of, fields, metadata_of
-from phase_gate.workflow.conditions import normalize
+from phase_gate.workflow.condition_parser import normalize
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
 from phase_gate.workflow.phrases import PatternError, compile_phrase
 

@@ -13,8 +13,8 @@ from phase_gate.config.nodes import Node, Text, closest_first, find, shorten
 from phase_gate.config.reading import Reader
 from phase_gate.errors import ConditionError
 from phase_gate.values import Value, field, replace
-from phase_gate.workflow.condition_text import SPELLINGS
-from phase_gate.workflow.conditions import check_types, conjoin, names_in
+from phase_gate.workflow.condition_parser import SPELLINGS, check_types, conjoin
+from phase_gate.workflow.conditions import names_in
 from phase_gate.workflow.metrics import METRIC_TYPES, PIPELINE_METRICS, MetricValue
 from phase_gate.workflow.model import (
     AUDIT,
@@ -110,10 +110,7 @@ class Vocabulary(Value):
 
     def conjoin(self, one: str, other: str) -> str:
         """Return the condition that both hold, with the place of the second one."""
-        try:
-            both = conjoin(one, other)
-        except ConditionError as wrong:  # joined, they may be too long
-            self.faults.stop(other, wrong.problem, wrong.remedy)
+        both = conjoin(one, other)
         return Text.of(both, other.at, other.path) if isinstance(other, Text) else both
 
 

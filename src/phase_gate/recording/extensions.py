@@ -15,7 +15,7 @@ import pytest
 from phase_gate.errors import ConditionError, PhaseGateError, WorkflowError
 from phase_gate.gate.measured import wanted_names
 from phase_gate.gate.verdict import Evaluation, evaluation_to_json
-from phase_gate.workflow.conditions import normalize
+from phase_gate.workflow.condition_parser import normalize
 from phase_gate.workflow.metrics import MetricType, MetricValue
 from phase_gate.workflow.model import Guard, Phase, Workflow
 

@@ -1,50 +1,36 @@
 """The condition language: a typed subset of CEL, with words for operators.
 
 Evaluates a condition for given values, clause by clause. It never runs code: there are no calls, attributes or
-arithmetic. Pure. `condition_text` has the parser.
+arithmetic. Pure. `condition_parser` checks the text of a file and has the grammar.
 
-    condition   = conjunction { OR conjunction }
-    conjunction = negation { AND negation }
-    negation    = NOT negation | "(" condition ")" | clause
-    clause      = operand compare operand | name | "true" | "false"
-    compare     = "==" | "!=" | "<" | "<=" | ">" | ">="
-    operand     = name | integer | float | text | "true" | "false"
-
-- Words are case-insensitive. NOT applies to the whole clause after it. Spaces and line breaks are ignored.
-- Text is quoted with '...' or "...", in one line. There are no escapes.
+- NOT applies to the whole clause after it.
 - Three-valued logic: a name without a usable value, or a comparison of incompatible types, makes a clause unknown.
   NOT unknown is unknown; `false AND unknown` is false; `true OR unknown` is true.
 - Integers and floats can be compared with each other. A boolean is not a number. Numbers and texts are ordered;
   booleans are not.
 
-Everywhere else, a condition is its canonical text: `normalize` returns it, the other functions take it.
+Everywhere else, a condition is its canonical text. Here it is a tree, in the form of JSON.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import isfinite
 
-from phase_gate.errors import ConditionError
 from phase_gate.values import Value
-from phase_gate.workflow.condition_text import (
-    MAX_LENGTH,
-    Group,
-    Leaf,
-    Node,
-    Operand,
-    join,
-    parse_tree,
-    render,
-    render_leaf,
-    render_value,
-)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from phase_gate.workflow.metrics import MetricType, MetricValue
+    from typing import Any, TypeGuard
+
+    from phase_gate.workflow.metrics import MetricValue
+
+    #: `["AND" or "OR", part, part, …]`, `["NOT", part]`; or a clause: `[operand, sign, operand]` or `[operand]`.
+    #: An operand is a name or a value. A text has its quotes, which tell it from a name.
+    Node = list[Any]
+
+_WORDS = ("AND", "OR", "NOT")
 
 #: In bits, as for the largest float. Python refuses to print integers with thousands of digits.
 _MAX_INTEGER_BITS = 1024
@@ -52,10 +38,10 @@ _MAX_INTEGER_BITS = 1024
 _MAX_SHOWN_TEXT = 60
 
 #: The types of values by their names in files.
-_TYPE_NAMES: Mapping[type, str] = {int: "int", float: "number", bool: "bool", str: "text"}
-_ORDERED = ("int", "number", "text")
+TYPE_NAMES: Mapping[type, str] = {int: "int", float: "number", bool: "bool", str: "text"}
+ORDERED = ("int", "number", "text")
 #: What a value of a type can be compared with.
-_PARTNERS = {"int": "a number", "number": "a number", "bool": "true or false", "text": "a quoted text"}
+PARTNERS = {"int": "a number", "number": "a number", "bool": "true or false", "text": "a quoted text"}
 
 _COMPARE: Mapping[str, Callable[..., bool]] = {
     "==": operator.eq,
@@ -65,6 +51,9 @@ _COMPARE: Mapping[str, Callable[..., bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+
+#: Trees by canonical text. Those of shipped workflows are added when these are loaded, so a usual run parses nothing.
+TREES: dict[str, Node] = {}
 
 
 class Clause(Value):
@@ -84,63 +73,94 @@ class Clause(Value):
     group: str | None
 
 
-class Outcome(Value, kw_only=False):
+class Outcome(Value):
     """The result of a condition. `met` is None if it is unknown, which never opens a gate."""
 
     met: bool | None
     clauses: tuple[Clause, ...]
 
 
-def normalize(source: str) -> str:
-    """Return the canonical text of a condition, in one line. Raises ConditionError with the place of a syntax error."""
-    text = render(parse_tree(source))
-    if len(text) > MAX_LENGTH:
-        problem = f"the condition has {len(text)} characters in canonical form, more than {MAX_LENGTH}"
-        raise ConditionError(problem, "shorten it, or split it into guards")
-    return text
+def tree_of(condition: str) -> Node:
+    if condition not in TREES:
+        from phase_gate.workflow.condition_parser import parse_tree  # here, not above: most processes need no parser
 
-
-def conjoin(one: str, other: str) -> str:
-    """Return the condition that both hold. Raises ConditionError if it is too long."""
-    return normalize(render(join("AND", (_parse(one), _parse(other)))))
-
-
-_parse = lru_cache(maxsize=256)(parse_tree)
+        TREES[condition] = parse_tree(condition)
+    return TREES[condition]
 
 
 def names_in(condition: str) -> frozenset[str]:
-    return frozenset(operand.name for leaf in _leaves(_parse(condition)) for operand in _names_in(leaf))
+    return frozenset(name for leaf in leaves(tree_of(condition)) for name in _names_in(leaf))
 
 
 def evaluate(condition: str, values: Mapping[str, MetricValue]) -> Outcome:
     """Return the outcome with all clauses, including those that do not affect it."""
     clauses: list[Clause] = []
-    tree = _parse(condition)
-    conjuncts = tree.parts if isinstance(tree, Group) and tree.word == "AND" else (tree,)
+    tree = tree_of(condition)
     verdicts = []
-    for conjunct in conjuncts:
-        is_clause = isinstance(_strip_negations(conjunct)[0], Leaf)
+    for conjunct in tree[1:] if tree[0] == "AND" else [tree]:
+        is_clause = _is_leaf(_strip_negations(conjunct)[0])
         verdicts.append(_judge(conjunct, values, None if is_clause else render(conjunct), clauses))
-    return Outcome(_combine(verdicts, decisive=False), tuple(clauses))
+    return Outcome(met=_combine(verdicts, decisive=False), clauses=tuple(clauses))
 
 
-def check_types(condition: str, types: Mapping[str, MetricType]) -> None:
-    """Raise ConditionError if incompatible types are compared. `types` has to contain all names."""
-    for leaf in _leaves(_parse(condition)):
-        _check_leaf(leaf, types)
+# --- trees
 
 
-def _leaves(node: Node) -> Iterator[Leaf]:
+def _is_leaf(node: Node) -> bool:
+    return node[0] not in _WORDS
+
+
+def leaves(node: Node) -> Iterator[Node]:
     """Yield the comparisons from left to right."""
-    if isinstance(node, Leaf):
+    if _is_leaf(node):
         yield node
     else:
-        for part in node.parts:
-            yield from _leaves(part)
+        for part in node[1:]:
+            yield from leaves(part)
 
 
-def _names_in(leaf: Leaf) -> list[Operand]:
-    return [operand for operand in (leaf.left, leaf.right) if operand is not None and operand.name]
+def is_name(operand: MetricValue) -> TypeGuard[str]:
+    return isinstance(operand, str) and operand[0] not in "\"'"
+
+
+def value_of(operand: MetricValue) -> MetricValue:
+    """Return the value of an operand that is not a name."""
+    return operand[1:-1] if isinstance(operand, str) else operand
+
+
+def _names_in(leaf: Node) -> list[str]:
+    return [operand for operand in leaf[::2] if is_name(operand)]
+
+
+def join(word: str, parts: Iterable[Node]) -> Node:
+    """Return the parts joined by AND or OR. Nested groups with the same word are flattened."""
+    flat = [each for part in parts for each in (part[1:] if part[0] == word else (part,))]
+    return flat[0] if len(flat) == 1 else [word, *flat]
+
+
+def render(node: Node) -> str:
+    """Return the canonical text: one line, words in upper case, only necessary parentheses."""
+    if _is_leaf(node):
+        return _render_leaf(node, lambda operand: operand if is_name(operand) else render_value(value_of(operand)))
+    word, *parts = node
+    # Groups that bind more loosely need parentheses. NOT binds most tightly, so it never does.
+    looser = {"AND": ("OR",), "OR": (), "NOT": ("AND", "OR")}[word]
+    texts = [f"({render(part)})" if part[0] in looser else render(part) for part in parts]
+    return f"NOT {texts[0]}" if word == "NOT" else f" {word} ".join(texts)
+
+
+def _render_leaf(leaf: Node, write: Callable[[Any], str]) -> str:
+    """Return the text of a comparison. `write` renders its operands."""
+    return write(leaf[0]) if len(leaf) == 1 else f"{write(leaf[0])} {leaf[1]} {write(leaf[2])}"
+
+
+def render_value(value: MetricValue) -> str:
+    """Return a value in the syntax of conditions."""
+    if isinstance(value, str):
+        quote = "'" if '"' in value else '"'
+        # Literals are printable, but a measured value may contain terminal control codes.
+        return quote + "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in value) + quote
+    return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
 # --- evaluation
@@ -149,18 +169,19 @@ def _names_in(leaf: Leaf) -> list[Operand]:
 def _strip_negations(node: Node) -> tuple[Node, int]:
     """Return the node without its leading NOTs, and their number."""
     count = 0
-    while isinstance(node, Group) and node.word == "NOT":
-        node, count = node.parts[0], count + 1
+    while node[0] == "NOT":
+        node, count = node[1], count + 1
     return node, count
 
 
 def _judge(node: Node, values: Mapping[str, MetricValue], group: str | None, clauses: list[Clause]) -> bool | None:
     """Return the verdict on a node, and append its clauses to `clauses`."""
     inner, negations = _strip_negations(node)
-    if isinstance(inner, Leaf):
+    if _is_leaf(inner):
         clauses.append(_judge_clause(inner, negations, values, group))
         return clauses[-1].met
-    verdict = _combine([_judge(part, values, group, clauses) for part in inner.parts], decisive=inner.word == "OR")
+    word, *parts = inner
+    verdict = _combine([_judge(part, values, group, clauses) for part in parts], decisive=word == "OR")
     return _negate(verdict, negations)
 
 
@@ -175,8 +196,8 @@ def _negate(verdict: bool | None, times: int) -> bool | None:
     return verdict if verdict is None or times % 2 == 0 else not verdict
 
 
-def _judge_clause(leaf: Leaf, negations: int, values: Mapping[str, MetricValue], group: str | None) -> Clause:
-    names = dict.fromkeys(operand.name for operand in _names_in(leaf))
+def _judge_clause(leaf: Node, negations: int, values: Mapping[str, MetricValue], group: str | None) -> Clause:
+    names = dict.fromkeys(_names_in(leaf))
     known = {name: values[name] for name in names if _is_usable(values.get(name))}
     unknown = tuple(name for name in names if name not in known)
     verdict = None if unknown else _compare(leaf, known)
@@ -198,52 +219,30 @@ def _is_usable(value: object) -> bool:
     return isfinite(value) if type(value) is float else type(value) in (bool, str)
 
 
-def _compare(leaf: Leaf, known: Mapping[str, MetricValue]) -> bool | None:
+def _compare(leaf: Node, known: Mapping[str, MetricValue]) -> bool | None:
     """Return the verdict on a comparison whose names all have values; None if their types do not fit."""
-    left = known.get(leaf.left.name, leaf.left.value)
-    if leaf.right is None:
+    left, *others = [known[each] if is_name(each) else value_of(each) for each in leaf[::2]]
+    if not others:
         return left if isinstance(left, bool) else None
-    right = known.get(leaf.right.name, leaf.right.value)
-    does_fit = not _find_mismatch(_TYPE_NAMES[type(left)], leaf.operator, _TYPE_NAMES[type(right)])
-    return _COMPARE[leaf.operator](left, right) if does_fit else None
+    does_fit = not find_mismatch(TYPE_NAMES[type(left)], leaf[1], TYPE_NAMES[type(others[0])])
+    return _COMPARE[leaf[1]](left, others[0]) if does_fit else None
 
 
-def _show(leaf: Leaf, prefix: str, known: Mapping[str, MetricValue]) -> str:
-    def show_operand(operand: Operand) -> str:
-        if operand.name and operand.name not in known:
+def find_mismatch(left: str, sign: str, right: str) -> str:
+    """Return why values of two types can't be compared with this operator; empty if they can."""
+    if PARTNERS[left] != PARTNERS[right]:
+        return f"can't compare {left} with {right}"
+    return "" if left in ORDERED or sign in ("==", "!=") else f"{left} has no order"
+
+
+def _show(leaf: Node, prefix: str, known: Mapping[str, MetricValue]) -> str:
+    def show_operand(operand: MetricValue) -> str:
+        if is_name(operand) and operand not in known:
             return "?"
-        value = known.get(operand.name, operand.value)
+        value = known[operand] if is_name(operand) else value_of(operand)
         if isinstance(value, str) and len(value) > _MAX_SHOWN_TEXT:
             value = f"{value[:_MAX_SHOWN_TEXT]}..."
         return render_value(value)
 
     names = _names_in(leaf)
-    return show_operand(names[0]) if len(names) == 1 else prefix + render_leaf(leaf, show_operand)
-
-
-# --- type checks, used when a condition is loaded and when it is evaluated
-
-
-def _find_mismatch(left: str, sign: str, right: str) -> str:
-    """Return why values of two types can't be compared with this operator; empty if they can."""
-    if _PARTNERS[left] != _PARTNERS[right]:
-        return f"can't compare {left} with {right}"
-    return "" if left in _ORDERED or sign in ("==", "!=") else f"{left} has no order"
-
-
-def _check_leaf(leaf: Leaf, types: Mapping[str, MetricType]) -> None:
-    def type_of(operand: Operand) -> str:
-        return types[operand.name] if operand.name else _TYPE_NAMES[type(operand.value)]
-
-    text, left = render(leaf), type_of(leaf.left)
-    if leaf.right is None:
-        if left != "bool":
-            example = '== "..."' if left == "text" else "> 0"
-            problem = f"{text} is {left}, not bool, and not a condition by itself"
-            raise ConditionError(problem, f"compare it: {text} {example}")
-    elif mismatch := _find_mismatch(left, leaf.operator, type_of(leaf.right)):
-        # The remedy keeps the name, whose type is given: the user can change the literal.
-        subject = leaf.right if leaf.right.name and not leaf.left.name else leaf.left
-        order = "" if (kind := type_of(subject)) in _ORDERED else " by == or !="
-        remedy = f"compare {subject.name or render_value(subject.value)} with {_PARTNERS[kind]}{order}"
-        raise ConditionError(f"{mismatch}: {text}", remedy)
+    return show_operand(names[0]) if len(names) == 1 else prefix + _render_leaf(leaf, show_operand)
