@@ -23,20 +23,10 @@ def test_an_intact_ledger(begin: Begin) -> None:
         "task": "default",
         "root": str(gated.root),
         "events": 9,
-        "kinds": {
-            "created": 1,
-            "cycle-began": 1,
-            "evaluated": 2,
-            "phase-entered": 1,
-            "phase-exited": 1,
-            "run-ended": 1,
-            "run-started": 1,
-            "signal-spent": 1,
-        },
         "intact": True,
         "problem": None,
     }
-    assert gated.gate("audit").out.startswith("intact: 9 events (1 created, ")
+    assert gated.gate("audit").out == "intact: 9 events\n"
 
 
 def test_every_task_is_looked_at_where_none_is_named(begin: Begin) -> None:

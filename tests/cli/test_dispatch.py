@@ -116,7 +116,6 @@ def test_without_a_command_it_says_where_the_task_stands(begin: Begin, options: 
         pytest.param("combine", "ci combine", id="another"),
         pytest.param("review", "verify review", id="an-action-of-a-command"),
         pytest.param("reset", "breaker reset", id="one-of-several"),
-        pytest.param("check-workflow", "workflow check", id="the-words-in-another-order"),
         pytest.param("stauts", "status", id="misspelled"),
         pytest.param("requets", "pipeline request", id="misspelled-below-a-feature"),
         pytest.param("hlep", "help", id="help-itself"),

@@ -38,7 +38,7 @@ def ask(gated: CommandProject, words: tuple[str, ...]) -> tuple[int, Any]:
     """Return what a command ends with, and its document."""
     event = '{"tool_name": "Write", "tool_input": {"file_path": "test_calc.py", "content": ""}}'
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.stdin", io.StringIO(event))
+        patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(event.encode())))
         ran = gated.gate(*words, "--json")
     return ran.code, ran.document
 

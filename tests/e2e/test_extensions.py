@@ -49,9 +49,9 @@ def test_six_runs_at_once_lose_nothing(project: Project) -> None:
 
     audit = project.gate("audit", "--json")
     assert (audit.code, audit.document["intact"], audit.document["problem"]) == (0, True, None)
-    kinds = audit.document["kinds"]
-    assert (kinds["created"], kinds["cycle-began"], kinds["phase-entered"]) == (1, 1, 1)
-    assert (kinds["run-started"], kinds["run-ended"], kinds["evaluated"]) == (6, 6, 6)
+    kinds = [line["kind"] for line in ledger(project)]
+    assert [*map(kinds.count, ("created", "cycle-began", "phase-entered"))] == [1, 1, 1]
+    assert [*map(kinds.count, ("run-started", "run-ended", "evaluated"))] == [6, 6, 6]
     assert [line["seq"] for line in ledger(project)] == list(range(1, audit.document["events"] + 1))
     now = project.status()
     assert (now["iteration"], now["open_runs"], now["lost_runs"]) == (6, [], [])

@@ -90,7 +90,7 @@ def test_every_command_refuses_it(foreign: Project, words: tuple[str, ...], caps
 
 @posix_only
 def test_a_hook_keeps_the_gate_closed(foreign: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    foreign.environment.setattr(sys, "stdin", io.StringIO('{"hook_event_name": "Stop"}'))
+    foreign.environment.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"hook_event_name": "Stop"}')))
     main(["hook", "stop", "--agent", "claude", "--json"])
     answer = json.loads(capsys.readouterr().out)
     assert answer["verdict"] == "block"

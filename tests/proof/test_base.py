@@ -380,5 +380,3 @@ def test_what_a_ci_job_gets(project: Project) -> None:
     ran = project.gate("prove", "--base", "main", "--seconds", "240", "--strict", **output)
     orders = [line for line in ran.out.splitlines() if line.startswith("::")]
     assert [order.partition(" ")[0] for order in orders] == ["::error"]
-    plain = project.gate("prove", "--base", "main", "--seconds", "240", "--markdown", **output)
-    assert "::" not in plain.out.replace("py::", "")

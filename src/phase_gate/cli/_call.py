@@ -102,26 +102,18 @@ class Call(Value):
 INSTALL = "pip install pytest-phase-gate"
 
 
-def require_pytest() -> None:
-    """Raise UsageError if the command can't start pytest."""
+def require_plugin() -> None:
+    """Raise UsageError if the command can't start pytest, or pytest would not load the plugin."""
+    from importlib.metadata import entry_points
     from importlib.util import find_spec
 
     if find_spec("pytest") is None:
         raise UsageError("pytest is not installed in this command's environment", remedy=INSTALL)
-
-
-def require_plugin() -> None:
-    """Raise UsageError if the pytest that the command starts would not load the plugin."""
-    require_pytest()
-    from importlib.metadata import entry_points
-
     if not entry_points(group="pytest11", name="phase_gate"):
         raise UsageError("the command is installed, the pytest plugin is not", remedy=INSTALL)
 
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+# --- one call
 
 
 def dispatch(given: list[str]) -> int:

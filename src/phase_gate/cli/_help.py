@@ -106,17 +106,11 @@ def _fill(text: str, width: int) -> list[str]:
 
 
 def similar_command(word: str) -> str:
-    """Return the command most similar to an unknown word; empty if none is similar."""
-    names = [*COMMANDS, *FEATURES, "help"]
-    # The same word one level down; both words in another order or with a dash; then a similar spelling.
-    exact = [name for name in names if word == name.split()[-1] or set(word.split("-")) == set(name.split())]
-    if exact:
-        return min(exact, key=len)
-    for level in (0, 1):
-        by_word = {name.split()[-1]: name for name in reversed(names) if name.count(" ") == level}
-        for found in get_close_matches(word, by_word, n=1):
-            return by_word[found]
-    return ""
+    """Return the command most similar to an unknown word, on either level; empty if none is similar."""
+    # Of commands with the same last word, the one on the first level remains.
+    names = sorted((*COMMANDS, *FEATURES, "help"), key=lambda name: -name.count(" "))
+    by_word = {name.split()[-1]: name for name in names}
+    return next((by_word[found] for found in get_close_matches(word, by_word, n=1)), "")
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:

@@ -227,7 +227,9 @@ def _read_words(arguments: list[Argument], words: list[str]) -> dict[str, Any]:
             taken = [place.read(loose.pop(0)) for _ in (loose[:] if place.many == "*" else loose[:1])]
             found[place.key] = taken if place.many == "*" else taken[0]
             given.append(place)
-    _refuse(arguments, given, [*unknown, *loose])
+    # A required text that is blank is missing.
+    blank = [each for each in given if "required" in each.marks and not str(found[each.key]).strip()]
+    _refuse(arguments, [each for each in given if each not in blank], [*unknown, *loose])
     return found
 
 

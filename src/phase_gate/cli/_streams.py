@@ -187,31 +187,21 @@ def close_streams(code: int) -> int:
 # --- standard input ---------------------------------------------------------------------------------------------------
 
 
-def read_input(limit: int | None = None) -> bytes:
-    """Return standard input, at most `limit` bytes. Raises UsageError if it is closed."""
-    stream = getattr(sys.stdin, "buffer", sys.stdin)
-    try:
-        if stream is not None:
-            data = stream.read(-1 if limit is None else limit)
-            return data.encode() if isinstance(data, str) else data
-        why = "it is closed"
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-    raise UsageError(f"standard input can't be read: {why}", remedy="name a file, or pipe the text in")
-
-
 def read_given(start: Path, name: str, limit: int = _MOST) -> bytes:
     """Return the content of a file given to a command, or of standard input for `-`. Raises UsageError if it can't."""
     try:
         if name == "-":
-            data = read_input(limit + 1)
+            if sys.stdin is None:
+                raise ValueError("it is closed")
+            data = sys.stdin.buffer.read(limit + 1)
         else:
             with open(start / name, "rb") as stream:
                 data = stream.read(limit + 1)
-    except OSError as error:
-        why = error.strerror or str(error)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        shown = "standard input" if name == "-" else name
         raise UsageError(
-            f"{name} can't be read: {why}", remedy="name a file that can be read, or - for input"
+            f"{shown} can't be read: {why}", remedy="name a file that can be read, or - for input"
         ) from None
     if len(data) > limit:
         raise UsageError(f"{name} is longer than {limit:,} bytes", remedy="shorten it, or hand over its end: tail -c")

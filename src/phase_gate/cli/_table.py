@@ -103,7 +103,6 @@ prove: Show that new tests fail without the change and pass with it
   --exclude GLOB repeated  leave these test files out
   --strict  with --base: exit 10 unless every test needs the change
   --seconds N float  processor time of each run (30, with --base 300); with --suite for a test that hangs (120)
-  --markdown  print Markdown, for the summary of a CI job
 
 # continue
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from phase_gate import exit_codes
-from phase_gate.cli._call import Call, Done, require_plugin, require_pytest
+from phase_gate.cli._call import Call, Done, require_plugin
 from phase_gate.cli._streams import print_progress
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.errors import NotAllowedError, UsageError
@@ -55,7 +55,7 @@ def _prove_change(call: Call) -> Done:
 def _prove_suite(call: Call) -> Done:
     given, root = call.arguments, call.project().root
     if given.base is not None or given.strict or given.exclude:
-        raise NotAllowedError("--suite goes with --seconds, --markdown and --json only", remedy="leave the others out")
+        raise NotAllowedError("--suite goes with --seconds and --json only", remedy="leave the others out")
     paths = [relative_id(call.start / path, root) for path in given.suite or ["."]]
     # At the root, pytest's own settings select the tests.
     chosen = () if paths == ["."] else paths
@@ -78,7 +78,7 @@ def _prove_task(call: Call) -> Done:
     proof = prove_now(task, at=now(), show=print_progress, seconds=given.seconds)
     told = render_proof(proof)
     return Done(
-        text=told.markdown if given.markdown else told.text,
+        text=told.text,
         document=spell_out(proof),
         code=_exit_code(proof, required=task.project.configuration.proof.mode == "required"),
     )
@@ -91,12 +91,10 @@ def _exit_code(proof: Proof, *, required: bool) -> int:
 
 
 def _answer(call: Call, title: str, rendered: RenderedProof, document: Mapping[str, Any], code: int) -> Done:
-    """Return the result, with annotations for the CI system unless Markdown, meant for its summary, is requested.
+    """Return the result, with a summary and annotations for the CI system.
 
     :param title: of annotations.
     """
-    if call.arguments.markdown:
-        return Done(text=rendered.markdown, document=document, code=code)
     shown = CiOutput()
     if call.project().configuration.run.ci != "off":
         shown = annotate_places(title, rendered.places, rendered.markdown, call.environment)
@@ -115,7 +113,7 @@ def combine(call: Call) -> Done:
     if arguments.exit_signal is not None and not arguments.exit_signal.strip():
         raise UsageError("--exit-signal needs a reason", remedy='give the reason: --exit-signal="..."')
     shards = read_shards(folder, key=project.key)
-    require_pytest()
+    require_plugin()
     # Imports pytest, so only if there is something to combine.
     from phase_gate.report.ci_files import CiOutput, write_for_ci
     from phase_gate.report.panel import panel_text, render_panel

@@ -129,20 +129,13 @@ def _answer(project: Project, done: DecidedClaim, *, asked: bool) -> Done:
 # --- the text: decision, reason, every part, next command
 
 
-_WORDS = {
-    Outcome.INTERRUPTED: "stop",
-    Outcome.HALTED: "halt",
-    Outcome.COMPLETE: "complete",
-    Outcome.ASK: "ask a person",
-    Outcome.CONTINUE: "continue",
-}
 _SIGNS = {True: "+", False: "-", None: "?"}
 
 
 def _rows(decision: Decision, phase: str, next_step: str, closed: str) -> Iterator[str]:
     """Yield the decision as text, and why Gate 1 is still closed although the claim passes."""
     parts = decision.confidence_parts
-    yield f"{phase}: {_WORDS[decision.decision]}: {decision.reason}"
+    yield f"{phase}: {decision.decision}: {decision.reason}"
     names = ", ".join(block.kind for block in decision.blocks)
     answer = {True: "done", False: "not done", None: "nothing that counts"}[decision.explicit]
     yield f"  claims      {answer}" + (f" ({names})" if names else " (no status block)")

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from phase_gate.cli._call import Call, Done, require_pytest
+from phase_gate.cli._call import Call, Done, require_plugin
 from phase_gate.cli._streams import say, wants_color
 from phase_gate.values import Value
 
@@ -88,7 +88,7 @@ STEPS: tuple[Step, ...] = (
 
 
 def demo(call: Call) -> Done:
-    require_pytest()
+    require_plugin()
     with tempfile.TemporaryDirectory(prefix="phase-gate-demo-") as name:
         return _drive(call, Path(name))
 

@@ -17,9 +17,7 @@ from phase_gate.proof.proof_text import render_proof
 from phase_gate.proof.task_proof import load_proof
 from phase_gate.proof.verdicts import MEANINGS
 from phase_gate.report.panel import panel_text, render_panel
-from phase_gate.report.text import proof_section, table_lines
 from phase_gate.task import Task
-from phase_gate.values import replace
 from phase_gate.visible import show_rows
 from phase_gate.workflow.condition_parser import ALIASES
 from phase_gate.workflow.metrics import all_metrics, show_value
@@ -129,11 +127,6 @@ def _explain_guard(task: Task, name: str) -> tuple[list[str], dict[str, Any]]:
         rows += diff
     if name == "targets-proven" and (proof := load_proof(task)) is not None:
         document["proof"] = spell_out(proof)
-        section = proof_section({state.phase or "": document["proof"]})
-        tables = () if section is None else section.tables
-        for table in tables:  # the verdicts follow below
-            shown = replace(table, columns=table.columns[:-1], rows=tuple(row[:-1] for row in table.rows))
-            rows += table_lines(shown, width=screen_width())
         rows += render_proof(proof).text.splitlines()
     return rows, document
 

@@ -14,7 +14,7 @@ from phase_gate.gate.advice import return_command
 from phase_gate.gate.breaker import at_time
 from phase_gate.gate.breaker import reset as reset_breaker
 from phase_gate.gate.events import verdict_of
-from phase_gate.gate.overrides import WORD, Kind, forced_events, override_record, refuse_excuse
+from phase_gate.gate.overrides import WORD, Kind, forced_events, override_record
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.stuck import StuckReport, Tried, describe_stuck
 from phase_gate.gate.verdict import evaluation_to_json
@@ -134,7 +134,6 @@ def _end_phase(call: Call, kind: Kind, what: str, *, check: Callable[[State, str
         if state.exited:
             raise NotAllowedError(f"{phase.name} has exited already", remedy="phase-gate status")
         person.require(change.opened.state, what)
-        refuse_excuse(person.reason)
         check(state, change.at)
         record = override_record(kind, state, reason=person.reason, by=person.by, at=change.at)
         verdict, events = forced_events(state, workflow, phase, record, root=str(task.project.root))
@@ -160,7 +159,6 @@ def reset(call: Call) -> Done:
                 f"the circuit is {breaker.status}: there is nothing to reset", remedy="phase-gate status"
             )
         person.require(change.opened.state, "a reset")
-        refuse_excuse(person.reason)
         record = override_record("breaker-reset", change.state, reason=person.reason, by=person.by, at=change.at)
         moved = spell_out(reset_breaker(breaker, at=change.at))
         change.record(

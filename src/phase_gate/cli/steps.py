@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -146,8 +146,6 @@ def declare(call: Call) -> Done:
     name, separator, text = call.arguments.fact.partition("=")
     if not separator:
         raise UsageError(f"{shorten(call.arguments.fact)} has no value", remedy="write NAME=VALUE")
-    if not reason.strip():
-        raise UsageError("a fact needs a reason", remedy='add --reason "..."')
     name = ALIASES.get(name, name)
     task.require_begun()
     with task.transaction() as change:
@@ -184,25 +182,20 @@ def _refuse_unasked(workflow: Workflow, state: State, name: str) -> None:
     raise NotAllowedError(f"{state.phase} does not ask for {name}: {' and '.join(others)} does", remedy=remedy)
 
 
-_EXAMPLES: dict[MetricType, str] = {
-    "bool": "true or false",
-    "int": "a whole number",
-    "number": "a number",
-    "text": "some text",
+#: Type of a fact -> how its value is written, how it is read, and an example.
+_FORMS: dict[MetricType, tuple[str, Callable[[str], MetricValue], str]] = {
+    "bool": ("true|false", lambda text: text == "true", "true or false"),
+    "int": ("[-+]?[0-9]{1,18}", int, "a whole number"),
+    "number": (r"[-+]?[0-9]{1,18}(\.[0-9]{1,18})?", float, "a number"),
+    "text": ("(?s).*", str, "some text"),
 }
 
 
 def _read_value(kind: MetricType, name: str, text: str) -> MetricValue:
-    value: MetricValue = text
-    if kind == "bool":
-        value = {"true": True, "false": False}.get(text)
-    elif kind == "int":
-        value = int(text) if re.fullmatch(r"[-+]?[0-9]{1,18}", text) else None
-    elif kind == "number":
-        value = float(text) if re.fullmatch(r"[-+]?[0-9]{1,18}(\.[0-9]{1,18})?", text) else None
-    if value is None:
-        raise UsageError(f"{name}={shorten(text)}: not of type {kind}", remedy=f"give {_EXAMPLES[kind]}")
-    return value
+    form, read, example = _FORMS[kind]
+    if not re.fullmatch(form, text):
+        raise UsageError(f"{name}={shorten(text)}: not of type {kind}", remedy=f"give {example}")
+    return read(text)
 
 
 # --- withdraw a waiting signal or a declared fact
@@ -247,8 +240,6 @@ def _withdraw_signal(task: Task, by: str) -> Done:
 @again_if_moved
 def rewind(call: Call) -> Done:
     task, reason = call.task(), call.arguments.reason
-    if not reason.strip():
-        raise UsageError("going back needs a reason", remedy='add --reason "..."')
     task.require_begun()
     if _answer_file(call, task) is not None:
         remedy = f"ask a person for it, then stop: {call_command('test-wrong', task.project.task)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -12,7 +11,7 @@ from phase_gate.cli._streams import screen_width
 from phase_gate.errors import ForeignStateError, NotAllowedError, RollbackError, StateError, TamperedError, UsageError
 from phase_gate.gate.events import verdict_of
 from phase_gate.gate.measured import Table, describe_override
-from phase_gate.gate.overrides import Person, refuse_excuse
+from phase_gate.gate.overrides import Person
 from phase_gate.gate.state import NEW_STATE, Event
 from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.project import Project
@@ -195,22 +194,13 @@ def report(call: Call) -> Done:
     runs = len(story.runs) + story.runs_left_out
     # Write the report even then: this is when it is needed most.
     code = exit_codes.OPEN if story.ledger.is_intact else exit_codes.NOT_TRUSTED
-    document = {
-        "task": story.task,
-        "root": story.root,
-        "runs": runs,
-        "events": story.ledger.events,
-        "intact": story.ledger.is_intact,
-        "problem": story.ledger.problem or None,
-        "file": None if output is None else str(output),
-        "bytes": None,
-    }
+    document: dict[str, Any] = {"task": story.task, "root": story.root, "problem": story.ledger.problem or None}
     if output is None:
         from phase_gate.report.markdown import render_story
 
         text = render_story(story).rstrip("\n")
         return Done(text=text, document={**document, "markdown": text}, code=code, is_file=True)
-    document["bytes"] = write_story(output, story)
+    document |= {"file": str(output), "bytes": write_story(output, story)}
     message = f"{call.arguments.output}: {count(runs, 'run')}, {count(story.ledger.events, 'event')}"
     if not story.ledger.is_intact:
         message += f"\n  not trusted: {story.ledger.problem}\n  try: {story.ledger.remedy}"
@@ -243,7 +233,7 @@ def _repair(store: TaskStore) -> Done:
     from phase_gate.stores.task_store import SharedTaskStore
 
     if isinstance(store, SharedTaskStore):
-        if not isinstance(audit(store)[2], TamperedError):
+        if not isinstance(audit(store)[1], TamperedError):
             raise NotAllowedError("nothing is damaged", remedy="phase-gate status")
         (lines, copy), dropped = store.download_again(), 0
         text = f"repaired: {lines} lines downloaded again from {store.shared.shown}; copy: {copy.name}"
@@ -257,36 +247,31 @@ def _repair(store: TaskStore) -> Done:
 
 
 def _audit(project: Project, store: TaskStore) -> Done:
-    events, kinds, problem = audit(store)
-    document: dict[str, Any] = {"task": project.task, "root": str(project.root), "events": events, "kinds": kinds}
-    document |= {"intact": problem is None, "problem": None}
-    if problem is not None:
-        document["problem"] = describe_error(problem)
-        text = f"{events} events are good; then: {problem}"
-        return Done(text=text, document=document, code=exit_codes.NOT_TRUSTED, is_error=True)
-    counted = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
-    return Done(text=f"intact: {events} events" + (f" ({counted})" if counted else ""), document=document)
+    events, problem = audit(store)
+    document: dict[str, Any] = {"task": project.task, "root": str(project.root), "events": events}
+    document |= {"intact": problem is None, "problem": None if problem is None else describe_error(problem)}
+    if problem is None:
+        return Done(text=f"intact: {count(events, 'event')}", document=document)
+    text = f"{count(events, 'event')} are good; then: {problem}"
+    return Done(text=text, document=document, code=exit_codes.NOT_TRUSTED, is_error=True)
 
 
 # --- verify every line of a task's ledger; accept one that was restored from a copy
 
 
-def audit(store: TaskStore) -> tuple[int, dict[str, int], StateError | None]:
-    """Verify the ledger and its objects; return the number of valid lines, their kinds, and the first problem."""
-    kinds: Counter[str] = Counter()
+def audit(store: TaskStore) -> tuple[int, StateError | None]:
+    """Verify the ledger and its objects; return the number of valid lines, and the first problem."""
     last = 0
-    problem: StateError | None = None
     try:
         if store.shared is not None:
             store.read()
         for line in store.lines():
-            kinds[line.event.kind] += 1
             last = line.seq
         store.check_objects(store.read().state)
         store.verify_whole()
     except StateError as error:
-        problem = error
-    return last, dict(sorted(kinds.items())), problem
+        return last, error
+    return last, None
 
 
 @again_if_moved
@@ -305,12 +290,10 @@ def accept_rollback(store: TaskStore, person: Person) -> dict[str, Any]:
     if store.shared is not None:
         # A rewritten store may contain any claim about scripts.
         person.require(NEW_STATE, what, always=True)
-        refuse_excuse(person.reason)
         store.accept_rewritten()
         return _record_accepted(store, person)
     with store.transaction(accept_rollback=True) as change:
         person.require(change.opened.state, what, always=is_foreign)
-        refuse_excuse(person.reason)
         return _accepted(change, person)
 
 

@@ -14,7 +14,7 @@ from phase_gate.decisions.fresh_evidence import case_of
 from phase_gate.decisions.signalling import give_signal
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.judging import evaluate_again, judgement_events
-from phase_gate.gate.overrides import Person, refuse_excuse
+from phase_gate.gate.overrides import Person
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation, Signal
 from phase_gate.storage.lock import again_if_moved
@@ -91,7 +91,6 @@ def _lower_threshold(state: State, person: Person | None, threshold: Threshold, 
     if person is None:
         raise NotAllowedError(f"{threshold.source} asks for {asks}", remedy=f"leave {threshold.source} out")
     person.require(state, f"{threshold.source} with {asks}")
-    refuse_excuse(person.reason)
     return replace(threshold, lowered=f"{person.by} asks for {asks}: {person.reason}")
 
 

@@ -49,15 +49,6 @@ def is_excuse(reason: str) -> bool:
     return len(words) <= _LONGEST_EXCUSE and _EXCUSES.fullmatch(words) is not None
 
 
-def refuse_excuse(reason: str) -> None:
-    """Refuse a text that gives no reason."""
-    if is_excuse(reason):
-        raise NotAllowedError(
-            f"{reason.strip()!r} is no reason to override what was measured",
-            remedy="give a fact that the gate can't see",
-        )
-
-
 class Person(Value):
     """The person who requests an override, and the reason."""
 
@@ -67,7 +58,7 @@ class Person(Value):
     is_at_terminal: bool
 
     def require(self, state: State, what: str, *, always: bool = False) -> None:
-        """Refuse an override without a reason, a name, or a person at a terminal.
+        """Refuse an override without a reason that is more than an excuse, a name, or a person at a terminal.
 
         :param always: even if the state allows scripts, because the state can't be trusted.
         """
@@ -81,6 +72,11 @@ class Person(Value):
                 remedy="type it yourself at a terminal"
                 if always
                 else "type it yourself; to allow scripts, set overrides.allow_non_interactive before the cycle begins",
+            )
+        if is_excuse(self.reason):
+            raise NotAllowedError(
+                f"{self.reason.strip()!r} is no reason to override what was measured",
+                remedy="give a fact that the gate can't see",
             )
 
 

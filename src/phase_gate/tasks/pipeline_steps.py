@@ -9,7 +9,7 @@ from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.order import Entry, How, entry_events, shorten
-from phase_gate.gate.overrides import Person, override_record, refuse_excuse
+from phase_gate.gate.overrides import Person, override_record
 from phase_gate.gate.state import WORK, Event, State
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.store import Transaction
@@ -71,7 +71,6 @@ def resume_with_guidance(task: Task, person: Person) -> Task:
         if not change.state.is_stuck:
             raise NotAllowedError("the pipeline is not stuck: it can continue without guidance", "phase-gate status")
         person.require(change.opened.state, "guidance")
-        refuse_excuse(person.reason)
         record = override_record("guidance", change.state, reason=person.reason, by=person.by, at=change.at)
         failed = stuck.rules.phase(pipeline_of(change.state).failed_phase)
         assert failed is not None, "a gate of the pipeline failed"

@@ -9,7 +9,7 @@ from typing import Any
 from phase_gate.codec import spell_out, to_json
 from phase_gate.errors import NotAllowedError, StaleSignalError, UsageError
 from phase_gate.gate.judging import judged_event
-from phase_gate.gate.overrides import Person, forced_events, override_record, refuse_excuse
+from phase_gate.gate.overrides import Person, forced_events, override_record
 from phase_gate.gate.verdict import ABSENT, Signal, with_advice
 from phase_gate.identities import same_name
 from phase_gate.storage.lock import again_if_moved
@@ -285,7 +285,6 @@ def _take_out(session: TaskSession, person: Person, *, kind: str) -> tuple[TaskS
         current, change = step.current, step.change
         require_status(current, set(Status) - FINISHED, "it is finished already")
         person.require(change.opened.state, "a skip" if kind else "a forced completion")
-        refuse_excuse(person.reason)
         data = {"reason": person.reason, "by": person.by}
         override = override_record("skip" if kind else "force", change.state, **data, at=change.at)
         record = {**override, "mark": "unverified" if kind else "forced", "attempt": current.attempt, "skip_kind": kind}
@@ -325,7 +324,6 @@ def resume_wave(board: TaskBoard, name: str, person: Person) -> tuple[str, ...]:
 def _resume(session: TaskSession, kind: str, person: Person, **more: str) -> TaskStatus:
     with session.step() as step:
         person.require(step.change.opened.state, "resuming after a halt")
-        refuse_excuse(person.reason)
         step.record(kind, reason=person.reason, by=person.by, **more)
     return step.status
 
