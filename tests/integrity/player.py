@@ -58,7 +58,7 @@ class Played(Value):
     findings: tuple[str, ...] = ()
     #: Which experiments refuse it.
     experiments: frozenset[str] = OPENS
-    #: What status says to type next, and what it ended with when it was typed as it stands.
+    #: What status says to type next, and what it ended with when it was typed as it stands, if it was another run.
     next_command: str = ""
     next_code: int = 0
 
@@ -167,11 +167,12 @@ class PlayerGate(PhaseGate):
         ]
         message = " ".join(" ".join(place.said).split())
         following = str(document.get("next_command") or "")
+        is_repeated = following == f"pytest --phase={step.value}"  # which has just been run
         return Played(
             refused_by=unmet_now(document),
             message=message,
             next_command=following,
-            next_code=_type(place, following) if following else 0,
+            next_code=_type(place, following) if following and not is_repeated else 0,
             experiments=frozenset(
                 EXPERIMENTS[each] for each in EXPERIMENTS for text in details if text.startswith(each)
             ),

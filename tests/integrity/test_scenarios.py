@@ -9,7 +9,7 @@ from phase_gate.config.rule_files import load_shipped_guards
 from phase_gate.values import replace
 from tests.conftest import ROOT
 from tests.integrity.net import all_scenarios, read
-from tests.integrity.player import OPENS, ScenarioPlayer
+from tests.integrity.player import NOT_TRIED, OPENS, ScenarioPlayer
 from tests.scenarios import (
     EXPERIMENT,
     Scenario,
@@ -35,7 +35,7 @@ def as_parameter(scenario: Scenario) -> ParameterSet:
 
 
 @pytest.mark.processes
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("scenario", [as_parameter(each) for each in all_scenarios().values()])
 def test_is_judged_as_the_corpus_says(
     player: ScenarioPlayer, scenario: Scenario, request: pytest.FixtureRequest
@@ -47,6 +47,8 @@ def test_is_judged_as_the_corpus_says(
         request.getfixturevalue("with_proof")
     played = player.play(scenario)
     assert played.refused_by == scenario.refused_by, played.message
+    if is_proven and scenario.refused_by:
+        assert read()[scenario.name]["proof"] in ({EXPERIMENT, *played.experiments}, NOT_TRIED)
     assert played.next_code not in NOWHERE.get(played.next_command.split(" ")[0], ()), played.next_command
     if scenario.is_cheat or is_proven:  # what is named of honest work comes from a proof
         assert [text for text in scenario.names if text not in played.message] == [], played.message
