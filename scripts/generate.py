@@ -21,7 +21,6 @@ from phase_gate.cli._parser import Argument, read_argument
 from phase_gate.cli._table import COMMANDS, Command
 from phase_gate.codec import to_json
 from phase_gate.config.rule_files import (
-    apply_overlay,
     load_shipped_guards,
     load_shipped_workflow,
     shipped_workflow_names,
@@ -33,7 +32,6 @@ from phase_gate.values import fields
 from phase_gate.workflow.condition_parser import SPELLINGS
 from phase_gate.workflow.conditions import tree_of
 from phase_gate.workflow.metrics import all_metrics
-from phase_gate.workflow.model import Overlay
 from phase_gate.workflow.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -122,7 +120,7 @@ def options() -> str:
 
 def compiled(name: str) -> str:
     """Return the content of a shipped workflow's JSON file."""
-    workflow = apply_overlay(load_shipped_workflow(name), Overlay())
+    workflow = load_shipped_workflow(name)
     rules = (*(phase.gate_1 for phase in workflow.phases), *workflow.guards.values())
     document = {**to_json(workflow), "trees": {rule.condition: tree_of(rule.condition) for rule in rules}}
     rows = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in document.items())

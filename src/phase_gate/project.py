@@ -16,7 +16,7 @@ from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.fingerprint import Tree, take_tree
 from phase_gate.values import Value, replace
 from phase_gate.workflow.conditions import TREES
-from phase_gate.workflow.model import Overlay, Workflow
+from phase_gate.workflow.model import Workflow
 from phase_gate.workflow.names import run_command, step_command
 from phase_gate.workflow.settings import DEFAULT_WORKFLOW, FILE_NAME, Configuration
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from phase_gate.gate.state import State
     from phase_gate.stores.shared import SharedStore
-    from phase_gate.workflow.metrics import MetricType
     from phase_gate.workflow.model import Guard
 
 #: Our folder in a project's root.
@@ -159,8 +158,8 @@ class Project(Value):
         extra_workflows: Mapping[str, Path] | None = None,
     ) -> Workflow:
         """Return the workflow with what the project's file lays over it."""
-        wanted = name or self.configuration.workflow
-        if not extra_guards and not extra_workflows and self.configuration.overlay == Overlay():
+        wanted, overlay = name or self.configuration.workflow, self.configuration.overlay
+        if not extra_guards and not extra_workflows and overlay is None:
             compiled = load_compiled(wanted)
             if compiled is not None:
                 return compiled
@@ -172,14 +171,13 @@ class Project(Value):
                 f"a plugin offers workflow {taken[0]!r}, and one of that name is shipped", "give it another name"
             )
         offered = (extra_workflows or {}).get(wanted)
-        metrics: Mapping[str, MetricType] = self.configuration.overlay.metrics
         workflow = load_workflow(
             str(offered) if offered is not None else wanted,
             root=self.root,
             extra_guards=extra_guards or {},
-            extra_metrics=metrics,
+            extra_metrics={} if overlay is None else overlay.metrics,
         )
-        return apply_overlay(workflow, self.configuration.overlay)
+        return apply_overlay(workflow, overlay)
 
     def take_data(self, folders: Iterable[str], keep: Callable[[str], bool]) -> dict[str, str]:
         """Return the wanted files below these folders, with the ids of their contents; none that git ignores."""

@@ -9,7 +9,7 @@ from phase_gate.gate.freshness import CurrentStatus
 from phase_gate.gate.measured import Finding
 from phase_gate.gate.state import State
 from phase_gate.values import replace
-from phase_gate.workflow.settings import Until
+from phase_gate.workflow.sections import Until
 from tests.gate.verdicts import verdict
 
 CLOSED = CurrentStatus(

@@ -11,7 +11,7 @@ from phase_gate.claims.confidence import (
     find_patterns,
     plan_is_ticked,
 )
-from phase_gate.workflow.settings import ConfidenceRules
+from phase_gate.workflow.sections import ConfidenceRules
 
 DEFAULT_KEYWORDS = ConfidenceRules().keywords
 

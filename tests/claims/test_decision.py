@@ -14,7 +14,7 @@ from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.state import Claims
 from phase_gate.values import replace
 from phase_gate.workflow.model import Limits
-from phase_gate.workflow.settings import ConfidenceRules, ExitGate
+from phase_gate.workflow.sections import ConfidenceRules, ExitGate
 from tests.claims.test_blocks import DOYAKEN, EXIT
 
 AT = "2026-01-01T12:00:00Z"

@@ -17,7 +17,8 @@ from phase_gate.config.nodes import MAX_BYTES, Items, Node, Table
 from phase_gate.config.rule_files import apply_overlay, load_shipped_workflow
 from phase_gate.errors import ConfigurationError, DocumentError
 from phase_gate.values import Value, annotation_of, fields, metadata_of
-from phase_gate.workflow.model import Guard, Limits, PhaseOverlay
+from phase_gate.workflow.model import Guard, Limits
+from phase_gate.workflow.sections import AgentSettings, DriveBudget, DriveSettings, PhaseOverlay
 from phase_gate.workflow.settings import (
     DEFAULT_DECISIONS,
     DEFAULT_DOCS,
@@ -25,8 +26,6 @@ from phase_gate.workflow.settings import (
     FILE_NAME,
     Configuration,
     DocumentRules,
-    DriveBudget,
-    DriveSettings,
     EvidenceCommand,
     Overrides,
     QualitySettings,
@@ -112,9 +111,13 @@ def test_no_file_means_the_defaults(tmp_path: Path) -> None:
     assert evidence.documents == DocumentRules(
         include=None, exclude=DEFAULT_NO_DOCUMENTS, minimum_words=20, decisions=DEFAULT_DECISIONS, timeout=120
     )
-    assert (loaded.agents.until, loaded.agents.stop_blocks) == ("cycle", 3)
-    assert loaded.drive == DriveSettings()
-    assert (loaded.drive.signal, loaded.drive.time_limit, loaded.drive.budget.seconds) == ("ask", 1200, 14400)
+    assert (AgentSettings.of(loaded).until, AgentSettings.of(loaded).stop_blocks) == ("cycle", 3)
+    assert DriveSettings.of(loaded) == DriveSettings()
+    assert (
+        DriveSettings.of(loaded).signal,
+        DriveSettings.of(loaded).time_limit,
+        DriveSettings.of(loaded).budget.seconds,
+    ) == ("ask", 1200, 14400)
 
 
 def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
@@ -129,9 +132,11 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
         report=("out/gate.json", "out/gate.md"),
         dir="build/gate",
     )
-    assert loaded.overlay.parameters == {"required_green_runs": 3}
-    assert (loaded.agents.until, loaded.agents.stop_blocks) == ("phase", 5)
-    assert loaded.drive == DriveSettings(
+    overlay = loaded.overlay
+    assert overlay is not None
+    assert overlay.parameters == {"required_green_runs": 3}
+    assert (AgentSettings.of(loaded).until, AgentSettings.of(loaded).stop_blocks) == ("phase", 5)
+    assert DriveSettings.of(loaded) == DriveSettings(
         agent=("my-agent", "--prompt-file", "{prompt}"),
         time_limit=900.0,
         test_time_limit=90.0,
@@ -148,8 +153,8 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
         phases={"PLAN": ("claude",), "REVIEW": ("my-agent", "-r")},
         voters=("gemini", "codex exec"),
     )
-    assert loaded.overlay.metrics == {"coverage": "number", "build_ok": "bool", "lint_ok": "bool"}
-    assert loaded.overlay.guards == {
+    assert overlay.metrics == {"coverage": "number", "build_ok": "bool", "lint_ok": "bool"}
+    assert overlay.guards == {
         "covered": Guard(
             name="covered",
             condition="coverage >= 90",
@@ -157,7 +162,7 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
             detail="{coverage} percent",
         )
     }
-    assert loaded.overlay.phases == {
+    assert overlay.phases == {
         "GREEN": PhaseOverlay(condition="tests_flaky == 0", guards=("covered",)),
         "REFACTOR": PhaseOverlay(condition="tests_failing == 0", replace=True),
     }

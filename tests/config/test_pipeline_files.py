@@ -14,7 +14,8 @@ from phase_gate.config.nodes import MAX_BYTES
 from phase_gate.config.rule_files import apply_overlay, load_shipped_guards, load_shipped_workflow
 from phase_gate.config.workflow_parser import parse_workflow
 from phase_gate.errors import ConfigurationError, WorkflowError
-from phase_gate.workflow.model import Consensus, Overlay, Workflow, name_rules
+from phase_gate.workflow.model import Consensus, Workflow, name_rules
+from phase_gate.workflow.sections import Overlay
 from tests.config.test_workflow_parser import as_json
 from tests.conftest import ROOT
 

@@ -24,7 +24,8 @@ from phase_gate.errors import PhaseGateError, WorkflowError
 from phase_gate.values import replace
 from phase_gate.workflow.condition_parser import conjoin
 from phase_gate.workflow.metrics import PIPELINE_METRICS, MetricType
-from phase_gate.workflow.model import Guard, Overlay, PhaseOverlay, Workflow, name_rules
+from phase_gate.workflow.model import Guard, Workflow, name_rules
+from phase_gate.workflow.sections import Overlay, PhaseOverlay
 
 PACKAGE = Path(phase_gate.__file__).parent
 SEED_GATES = Path(__file__).parent.parent / "data" / "dual-gate.yaml"

@@ -39,7 +39,8 @@ from phase_gate.tasks.work import TaskSpec
 from phase_gate.visible import find_unseen, show_text
 from phase_gate.workflow.condition_parser import normalize
 from phase_gate.workflow.conditions import evaluate
-from phase_gate.workflow.model import Overlay, Workflow
+from phase_gate.workflow.model import Workflow
+from phase_gate.workflow.sections import Overlay
 
 #: Seconds of the processor: what is linear needs one, what grows with the square needs minutes.
 MAX_SECONDS = 20.0

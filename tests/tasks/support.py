@@ -8,7 +8,7 @@ from phase_gate.codec import to_json
 from phase_gate.gate.events import apply
 from phase_gate.gate.state import NEW_STATE, Event, State
 from phase_gate.tasks.work import FailureType, TaskSpec, Verification, find_verification
-from phase_gate.workflow.settings import DEFAULT_TIMEOUTS
+from phase_gate.workflow.sections import DEFAULT_TIMEOUTS
 
 AT = "2026-01-26T14:00:00.000Z"
 

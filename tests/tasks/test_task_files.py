@@ -12,7 +12,7 @@ from phase_gate.codec import from_json, to_json
 from phase_gate.storage.paths import task_folder
 from phase_gate.tasks.task_files import TaskFileError, parse_tasks, read_task_file
 from phase_gate.tasks.work import TaskSpec, task_slug
-from phase_gate.workflow.settings import DEFAULT_TIMEOUTS, MAX_TIMEOUTS
+from phase_gate.workflow.sections import DEFAULT_TIMEOUTS, MAX_TIMEOUTS
 from tests.e2e.sessions import faults, load_schema
 
 XML = """\

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from phase_gate.claims.confidence import DEFAULT_PATTERNS
 from phase_gate.workflow.phrases import PatternError, compile_phrase
-from phase_gate.workflow.settings import ConfidenceRules
+from phase_gate.workflow.sections import ConfidenceRules
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from phase_gate.storage.root import PYTEST_FILES
 from phase_gate.values import Literal, Value, replace
 from phase_gate.visible import count, name_first, show_rows
 from phase_gate.workflow.names import call_command, signal_command
-from phase_gate.workflow.settings import Until
+from phase_gate.workflow.sections import Until
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from phase_gate.task import Task
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import CLAIM_METRICS
 from phase_gate.workflow.model import Phase
+from phase_gate.workflow.sections import ConfidenceRules, ExitGate
 
 #: The maximum number of bytes read from a plan.
 _MAX_PLAN = 4 * 1024 * 1024
@@ -98,7 +99,7 @@ def _measured_failure(state: State, phase: Phase, tests: Known) -> str:
 
 def _evidence(task: Task, tests: Known, moved: Known, show: Callable[[str], None]) -> tuple[Indicator, ...]:
     project = task.project
-    gate = project.configuration.exit_gate
+    gate = ExitGate.of(project.configuration)
     checks = gate.evidence_checks
     rows: dict[str, Known] = {}
     if checks.tests:
@@ -111,7 +112,7 @@ def _evidence(task: Task, tests: Known, moved: Known, show: Callable[[str], None
             rows["clean git"] = _from_metric(measured, "tree_clean", "nothing is uncommitted", "there are changes")
         if checks.build:
             rows["build"] = _build(project, measured)
-    if project.configuration.confidence.task_file is not None:
+    if ConfidenceRules.of(project.configuration).task_file is not None:
         rows["task file moved"] = moved
     if gate.plan_file is not None:
         rows[f"plan {gate.plan_file}"] = _plan(project.root / gate.plan_file)
@@ -139,7 +140,7 @@ def _criteria(state: State, tree: str) -> Known:
 
 
 def _measure(task: Task, show: Callable[[str], None]) -> Measured:
-    checks = task.project.configuration.exit_gate.evidence_checks
+    checks = ExitGate.of(task.project.configuration).evidence_checks
     wanted = {"tree_clean"} if checks.clean_git else set()
     wanted |= {"build_ok"} if checks.build else set()
     return gather_evidence(context_of(task, frozenset(wanted), phase=task.state.phase or "", show=show))
@@ -185,7 +186,7 @@ def _files_changed(task: Task, claim_file: Path | None) -> tuple[int | None, str
 
 
 def _task_file(project: Project) -> Known:
-    rules = project.configuration.confidence
+    rules = ConfidenceRules.of(project.configuration)
     if rules.task_file is None:
         return Known(None, "confidence.task_file is not set")
     name = rules.task_file.replace("{task}", project.task)

@@ -21,7 +21,7 @@ from phase_gate.visible import cut
 from phase_gate.workflow.metrics import Metrics, MetricValue
 from phase_gate.workflow.model import Limits
 from phase_gate.workflow.phrases import compile_phrase
-from phase_gate.workflow.settings import ConfidenceRules
+from phase_gate.workflow.sections import ConfidenceRules
 
 
 class Known(Value, kw_only=False):

@@ -30,7 +30,7 @@ from phase_gate.gate.breaker import Breaker, at_time, observe_blocked_claim, obs
 from phase_gate.gate.state import Event, State
 from phase_gate.values import Value, replace
 from phase_gate.visible import count, name_first
-from phase_gate.workflow.settings import ConfidenceRules, ExitGate
+from phase_gate.workflow.sections import ConfidenceRules, ExitGate
 
 
 class Outcome(StrEnum):

@@ -18,11 +18,12 @@ from phase_gate.project import Project
 from phase_gate.values import replace
 from phase_gate.visible import count, show_line, show_rows
 from phase_gate.workflow.names import run_command, signal_command
+from phase_gate.workflow.sections import ExitGate
 
 
 def run(call: Call) -> Done:
     project = call.project()
-    gate = project.configuration.exit_gate
+    gate = ExitGate.of(project.configuration)
     kind, threshold = call.arguments.kind, _given_threshold(call)
     if kind is not None and kind not in gate.thresholds:
         known = ", ".join(gate.thresholds) or "none are set"

@@ -27,7 +27,7 @@ from phase_gate.task import Task
 from phase_gate.tasks.board import TaskBoard
 from phase_gate.values import replace
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
-from phase_gate.workflow.settings import DriveSettings
+from phase_gate.workflow.sections import DriveSettings
 
 #: Bytes: a goal is about a page.
 _MAX_GOAL = 64 * 1024
@@ -52,7 +52,7 @@ def _choose_source(call: Call) -> PhaseSource | TaskSource:
     board = open_board(call)
     if _drives_list(call, board):
         _refuse_options(call)
-        settings = _with_options(call, board.project.configuration.drive)
+        settings = _with_options(call, DriveSettings.of(board.project.configuration))
         session = Session(board.project, settings, _choose_watchers(call), work="verify tasks")
         return TaskSource(session, find_team(settings, call.environment), board.named())
     require_plugin()
@@ -85,7 +85,7 @@ def _drives_list(call: Call, board: TaskBoard) -> bool:
 
 def _choose_phases(call: Call, task: Task) -> PhaseSource:
     project, resumes = task.project, call.arguments.resume
-    settings, goal = project.configuration.drive, _read_goal(call, task)
+    settings, goal = DriveSettings.of(project.configuration), _read_goal(call, task)
     past = find_drive(task.state) if resumes else None
     if resumes and past is None:
         raise NotAllowedError("this task was never driven", remedy="phase-gate drive")
@@ -122,7 +122,7 @@ def _with_options(call: Call, settings: DriveSettings) -> DriveSettings:
 
 
 def _read_goal(call: Call, task: Task) -> str:
-    named = task.project.configuration.drive.goal_file
+    named = DriveSettings.of(task.project.configuration).goal_file
     if call.arguments.goal is not None or not named:
         return call.arguments.goal or ""
     return read_given(task.project.root, named, _MAX_GOAL).decode("utf-8", "replace")

@@ -35,7 +35,7 @@ from phase_gate.storage.rollback_guard import user_state_folder
 from phase_gate.storage.root import Climb, find_root, refuse_links
 from phase_gate.values import as_dict
 from phase_gate.workflow.names import ANSWER_VARIABLE, is_answer_name
-from phase_gate.workflow.settings import AgentSettings
+from phase_gate.workflow.sections import AgentSettings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _answer_stop(call: Call, agent: Agent, event: Document) -> HookAnswer:
         answer = decide_stop_in_doubt(fault.problem, fault.remedy, stop)
     if answer.verdict != "block" or call.interactive:
         return answer  # only agents can loop: do not count a person who tries the command
-    most = (AgentSettings() if project is None else project.configuration.agents).stop_blocks
+    most = (AgentSettings() if project is None else AgentSettings.of(project.configuration)).stop_blocks
     return limit_blocks(answer, _count_block(call, event, project, agent, stop, progress), most=most)
 
 
@@ -149,7 +149,8 @@ def _judge_stop(task: Task, stop: Stop) -> HookAnswer:
         return ALLOW  # no task, so no rules apply
     standing = task.current_status()
     may_end = standing.is_open and _may_end_cycle(task)
-    return decide_stop(state, standing, stop, until=task.project.configuration.agents.until, may_end_cycle=may_end)
+    until = AgentSettings.of(task.project.configuration).until
+    return decide_stop(state, standing, stop, until=until, may_end_cycle=may_end)
 
 
 def _may_end_cycle(task: Task) -> bool:

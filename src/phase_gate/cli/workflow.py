@@ -61,7 +61,7 @@ def _check(name: str, folder: Path, project: Project) -> Checked:
     return check_workflow(
         text,
         name=name,
-        extra_metrics=configuration.overlay.metrics,
+        extra_metrics=configuration.overlay.metrics if configuration.overlay else {},
         plugins=read_plugins(project),
         commands=configuration.evidence.commands if _is_own(path, project) else None,
     )

@@ -17,7 +17,7 @@ from phase_gate.config.rule_checks import RESERVED_NAMES, take_names
 from phase_gate.errors import ConfigurationError
 from phase_gate.storage.root import has_own_table
 from phase_gate.values import fields, replace
-from phase_gate.workflow.model import Overlay, PhaseOverlay
+from phase_gate.workflow.sections import SECTIONS, ConfidenceRules, Overlay, PhaseOverlay
 from phase_gate.workflow.settings import FILE_NAME, PYPROJECT, Configuration
 
 
@@ -57,15 +57,17 @@ def _read_configuration(node: Node) -> Configuration:
     reader = Reader(ConfigurationError)
     table = reader.table(node)
     overlay = _read_overlay(reader, table)
-    configuration = reader.read(Configuration, table, beside=fields(Overlay), overlay=overlay)
-    _check_commands(reader, table, configuration)
-    confidence = configuration.confidence
+    sections = {kind: reader.read(kind, table[key]) for key, kind in SECTIONS.items() if key in table}
+    beside = (*fields(Overlay), *SECTIONS)
+    configuration = reader.read(Configuration, table, beside=beside, overlay=overlay, sections=sections)
+    _check_commands(reader, table, configuration, overlay)
+    confidence = ConfidenceRules.of(configuration)
     if confidence.low > confidence.threshold:
         problem, remedy = f"it is above the threshold, {confidence.threshold}", f"write {confidence.threshold} or less"
         reader.stop(find(table, "confidence", "low"), problem, remedy)
     measured = {command.metric: "bool" for command in configuration.evidence.commands.values()}
     overlay = replace(overlay, metrics={**overlay.metrics, **measured})
-    return replace(plain(configuration), overlay=overlay)
+    return replace(plain(configuration), overlay=None if overlay == Overlay() else overlay)
 
 
 def _read_overlay(reader: Reader, table: Table) -> Overlay:
@@ -88,8 +90,8 @@ def _read_overlay(reader: Reader, table: Table) -> Overlay:
 # --- checks that annotations can't express
 
 
-def _check_commands(reader: Reader, table: Table, configuration: Configuration) -> None:
-    taken = {**RESERVED_NAMES, **dict.fromkeys(configuration.overlay.metrics, "a metric")}
+def _check_commands(reader: Reader, table: Table, configuration: Configuration, overlay: Overlay) -> None:
+    taken = {**RESERVED_NAMES, **dict.fromkeys(overlay.metrics, "a metric")}
     for name, command in configuration.evidence.commands.items():
         if command.metric in taken:
             problem = f"{command.metric} is {taken[command.metric]} already"

@@ -17,17 +17,16 @@ from phase_gate.config.reading import Fault, Reader, UnreadableError
 from phase_gate.config.rule_checks import Vocabulary, name_types, type_of
 from phase_gate.config.workflow_parser import build_workflow, parse_guards, parse_workflow
 from phase_gate.errors import ConfigurationError, DocumentError, WorkflowError
-from phase_gate.values import Value, replace
+from phase_gate.values import Value, replace, without_defaults
 from phase_gate.workflow.model import (
     Gate1,
     Guard,
     MetricType,
-    Overlay,
-    PhaseOverlay,
     PipelineRules,
     Workflow,
     requires_of,
 )
+from phase_gate.workflow.sections import Overlay, PhaseOverlay
 
 if TYPE_CHECKING:
     from phase_gate.project import Project
@@ -100,8 +99,10 @@ def load_workflow(
 # --- a project's changes to its workflow
 
 
-def apply_overlay(workflow: Workflow, overlay: Overlay) -> Workflow:
+def apply_overlay(workflow: Workflow, overlay: Overlay | None) -> Workflow:
     """Return the workflow with a project's rules applied. They can add guards but not remove them or Gate 2."""
+    if overlay is None:
+        return workflow
     faults = Reader(ConfigurationError)
     _check_names(workflow, overlay, faults)
     laid = replace(
@@ -137,7 +138,7 @@ def _change_pipeline(workflow: Workflow, overlay: Overlay, faults: Reader) -> Pi
         faults.stop(where, f"workflow {workflow.name} is not a pipeline, and has no constitution", "remove it")
     if rules is None:
         return None
-    moved = {name: change.apply(known[name]) for name, change in overlay.artifacts.items()}
+    moved = {name: replace(known[name], **without_defaults(each)) for name, each in overlay.artifacts.items()}
     constitution = rules.constitution if overlay.constitution is None else overlay.constitution
     return replace(rules, artifacts={**known, **moved}, constitution=constitution)
 

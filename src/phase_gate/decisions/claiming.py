@@ -22,6 +22,7 @@ from phase_gate.storage.store import Transaction
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
 from phase_gate.visible import count
+from phase_gate.workflow.sections import ConfidenceRules, ExitGate
 
 #: Environment variable: the number of indicators that a claim needs.
 THRESHOLD_VARIABLE = "PHASE_GATE_EXIT_THRESHOLD"
@@ -74,7 +75,7 @@ def decide_claim(
     task = task.leave_out(claim.handed)
     # Before the lock: a build may take minutes.
     looked = measure_claim(task, claim_file=claim.file, show=show)
-    own = own_threshold(task.project.configuration.exit_gate, claim.kind)
+    own = own_threshold(ExitGate.of(task.project.configuration), claim.kind)
     threshold = claim.threshold or own
     if looked.asked and threshold.value < own.value:
         threshold = _lower_threshold(task.state, claim.person, threshold, own)
@@ -106,7 +107,7 @@ def _decide(
             raise NotAllowedError("the task changed while the claim was evaluated", remedy="claim again")
         context = replace(looked, breaker=change.state.breaker, counted=change.state.claims, at=change.at)
         decision, breaker = decide(
-            claim.blocks, claim.prose, context, configuration.exit_gate, configuration.confidence, threshold
+            claim.blocks, claim.prose, context, ExitGate.of(configuration), ConfidenceRules.of(configuration), threshold
         )
         event = claim_event(
             decision,

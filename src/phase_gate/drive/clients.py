@@ -16,7 +16,7 @@ from phase_gate.project import STORE_VARIABLE, Project
 from phase_gate.stores.choosing import WITHHELD, find_address
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.model import Phase, Workflow, requires_of
-from phase_gate.workflow.settings import DriveSettings
+from phase_gate.workflow.sections import DriveSettings
 
 #: Placeholders in a command line for the prompt's file and for the prompt's text.
 FILE, TEXT = "{prompt}", "{text}"

@@ -16,7 +16,7 @@ from phase_gate.gate.state_extensions import Part
 from phase_gate.values import Value, replace
 from phase_gate.visible import count
 from phase_gate.workflow.names import show_duration
-from phase_gate.workflow.settings import DriveSettings
+from phase_gate.workflow.sections import DriveSettings
 
 
 class Outcome(StrEnum):

@@ -36,7 +36,7 @@ from phase_gate.tasks.rules import seconds_between
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase
 from phase_gate.workflow.names import ANSWER_VARIABLE, show_duration
-from phase_gate.workflow.settings import DriveSettings
+from phase_gate.workflow.sections import DriveSettings
 
 OWNER = DRIVER
 

@@ -24,7 +24,8 @@ from phase_gate.gate.measured import (
 from phase_gate.gate.state import pipeline_part
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import CLAIM_METRICS
-from phase_gate.workflow.settings import ConfidenceRules, Configuration, ExitGate
+from phase_gate.workflow.sections import ConfidenceRules, ExitGate
+from phase_gate.workflow.settings import Configuration
 
 if TYPE_CHECKING:
     from phase_gate.gate.state import Event
@@ -189,7 +190,7 @@ def _added_by_parts(workflow: Workflow) -> Iterator[PartEvidence]:
 
 def _with_claims(wanted: frozenset[str], configuration: Configuration) -> frozenset[str]:
     """Return the names, with the one that claims are compared with if claims are configured or required."""
-    is_set = configuration.exit_gate != ExitGate() or configuration.confidence != ConfidenceRules()
+    is_set = ExitGate.of(configuration) != ExitGate() or ConfidenceRules.of(configuration) != ConfidenceRules()
     return wanted | {"files_changed"} if is_set or not wanted.isdisjoint(CLAIM_METRICS) else wanted
 
 

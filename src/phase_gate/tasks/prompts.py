@@ -20,7 +20,7 @@ from phase_gate.tasks.show import evidence_chain
 from phase_gate.tasks.work import FINISHED, STEPS, FailureType, Status, TaskSpec, Verification, require_verification
 from phase_gate.values import Value
 from phase_gate.visible import show_line, show_text
-from phase_gate.workflow.settings import GATE_TIMEOUT, MAX_TIMEOUTS
+from phase_gate.workflow.sections import GATE_TIMEOUT, MAX_TIMEOUTS
 
 
 class Dependency(Value):

@@ -13,7 +13,7 @@ from phase_gate.errors import NotAllowedError
 from phase_gate.tasks.work import FINISHED, NOT_PASSED, STEPS, Failure, FailureType, Status, TaskSpec, Verification
 from phase_gate.values import Value
 from phase_gate.visible import count
-from phase_gate.workflow.settings import DEFAULT_TIMEOUTS, GATE_TIMEOUT, MAX_TIMEOUTS
+from phase_gate.workflow.sections import DEFAULT_TIMEOUTS, GATE_TIMEOUT, MAX_TIMEOUTS
 
 #: How often a failure of each type is retried automatically. A blocked task is not retried: it waits.
 RETRIES: Mapping[FailureType, int] = {

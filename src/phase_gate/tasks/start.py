@@ -44,7 +44,7 @@ from phase_gate.tasks.work import (
     find_verification,
 )
 from phase_gate.values import Value, replace
-from phase_gate.workflow.model import Overlay
+from phase_gate.workflow.sections import VerificationSettings
 
 #: Prints progress.
 Show = Callable[[str], None]
@@ -61,7 +61,7 @@ def take_tasks(
     _refuse_dependencies(board, specs)
     for wave in dict.fromkeys(spec.wave for spec in specs):
         board.refuse_halted(wave)
-    settings = board.project.configuration.verification
+    settings = VerificationSettings.of(board.project.configuration)
     sessions = [board.session(spec.slug) for spec in specs]
     taken = []
     for session, spec in zip(sessions, specs, strict=True):
@@ -112,7 +112,7 @@ def _take(session: TaskSession, spec: TaskSpec, data: dict[str, object], show: S
     _refuse_change(session, looked)
     memory, known = _remember(session, spec), _collect_known(session, spec, show)
     # The project's settings are for its own workflow.
-    workflow = replace(project, configuration=replace(project.configuration, overlay=Overlay())).workflow(WORKFLOW)
+    workflow = replace(project, configuration=replace(project.configuration, overlay=None)).workflow(WORKFLOW)
     with session.transaction() as change:
         before = find_verification(change.state)
         _refuse_change(session, before)
@@ -170,7 +170,7 @@ def _collect_known(session: TaskSession, spec: TaskSpec, show: Show) -> str:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                timeout=set_limits(spec, project.configuration.verification.timeouts)["verify"],
+                timeout=set_limits(spec, VerificationSettings.of(project.configuration).timeouts)["verify"],
                 check=False,
             )
             digest = answer.read_text(encoding="ascii")

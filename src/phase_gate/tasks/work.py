@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.state import WORK
 from phase_gate.values import Value, field
-from phase_gate.workflow.settings import MAX_TIMEOUTS
+from phase_gate.workflow.sections import MAX_TIMEOUTS
 
 if TYPE_CHECKING:
     from phase_gate.gate.state import State

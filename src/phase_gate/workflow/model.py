@@ -197,43 +197,6 @@ def settle(value: float | str, workflow: Workflow) -> float:
     return found
 
 
-class ArtifactChange(Value):
-    """A project's changes to an artifact."""
-
-    path: str | None = field(default=None, below_root="")
-    line: str = field(default="", prose=True)
-    min_words: int | None = field(default=None, minimum=1)
-
-    def apply(self, artifact: Artifact) -> Artifact:
-        words = artifact.min_words if self.min_words is None else self.min_words
-        return replace(artifact, path=self.path or artifact.path, line=self.line or artifact.line, min_words=words)
-
-
-# --- a project's changes to its workflow
-
-
-class PhaseOverlay(Value):
-    """A project's changes to a phase: an additional or replaced condition, more guards, other limits."""
-
-    condition: str | None = field(default=None, is_condition=True)
-    guards: tuple[str, ...] = ()
-    replace: bool = False
-    breaker: Limits | None = None
-
-
-class Overlay(Value):
-    """A project's changes to a workflow. Keys and texts from its file have their places."""
-
-    parameters: Mapping[str, MetricValue] = field(default_factory=dict)
-    metrics: Mapping[str, MetricType] = field(default_factory=dict, named=("a metric", "_"))
-    guards: Mapping[str, Guard] = field(default_factory=dict, named=("a guard", "-"))
-    phases: Mapping[str, PhaseOverlay] = field(default_factory=dict)
-    #: Changes to artifacts of a pipeline, by name.
-    artifacts: Mapping[str, ArtifactChange] = field(default_factory=dict)
-    #: Files that must not change during a pipeline; None for those of the workflow.
-    constitution: tuple[str, ...] | None = field(default=None, below_root="")
-
-
 # --- rules that affect verdicts: unlike prose, they must not change during a cycle
 
 

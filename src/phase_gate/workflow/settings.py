@@ -9,19 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from phase_gate.values import Literal, Value, field
-from phase_gate.workflow.model import Overlay
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from phase_gate.workflow.sections import Overlay
 
 #: The meaning of a run's exit status: pytest's own, Gate 1, or both gates.
 ExitMeaning = Literal["tests", "gate1", "dual"]
 
 #: How a proof affects the gate.
 ProofMode = Literal["on", "required", "off"]
-
-#: What an agent has to finish before it may stop.
-Until = Literal["cycle", "phase"]
-
-#: Who gives the signal of Gate 2 in a drive: the user, who is asked, or the agent.
-DriveSignal = Literal["ask", "agent"]
 
 #: Whether to report to the CI system.
 CiReports = Literal["auto", "off"]
@@ -60,12 +57,6 @@ DEFAULT_DECISIONS = ("**/adr/**", "**/adrs/**", "**/decisions/**", "**/decision-
 
 #: Distinct words in a document: about three sentences. Shorter texts are little more than headings.
 DEFAULT_MINIMUM_WORDS = 20
-
-#: The time limit of each step of a verify task, in seconds, and the maximum that a task may set.
-DEFAULT_TIMEOUTS: Mapping[str, float] = {"executor": 300.0, "verify": 120.0, "review": 180.0}
-MAX_TIMEOUTS: Mapping[str, float] = {"executor": 900.0, "verify": 300.0, "review": 600.0}
-#: The time limit of all three steps together, in seconds.
-GATE_TIMEOUT = 1800.0
 
 
 class RunDefaults(Value):
@@ -144,47 +135,6 @@ class Overrides(Value):
     allow_non_interactive: bool = False
 
 
-class EvidenceChecks(Value):
-    """Which measurements count as signs of completion."""
-
-    tests: bool = True
-    build: bool = False
-    acceptance_criteria: bool = True
-    clean_git: bool = False
-
-
-class ExitGate(Value):
-    """When a claim of completion passes."""
-
-    enabled: bool = True
-    indicator_threshold: int = field(default=2, minimum=1)
-    require_explicit_signal: bool = True
-    evidence_checks: EvidenceChecks = field(default_factory=EvidenceChecks)
-    #: None for the default patterns.
-    patterns: tuple[str, ...] | None = field(default=None, phrases=True)
-    #: A file with checkboxes. If all are ticked, that is another sign.
-    plan_file: str | None = None
-    #: Indicator thresholds by kind of task.
-    thresholds: Mapping[str, int] = field(default_factory=dict, minimum=1)
-    #: Whether a claim may override the threshold.
-    honour_override: bool = False
-    #: Whether a claim may count as the signal of Gate 2.
-    as_signal: bool = False
-
-
-class ConfidenceRules(Value):
-    enabled: bool = True
-    #: A claim is confident from `threshold` points, and weak below `low`.
-    threshold: int = field(default=70, minimum=1, maximum=100)
-    low: int = field(default=50, minimum=0)
-    #: The number of weak claims after which a person is asked.
-    repeated: int = field(default=3, minimum=1)
-    keywords: tuple[str, ...] = field(default=("complete", "done", "finished", "all.*pass"), phrases=True)
-    #: A file that the agent moves into `done_folder` when its work is done.
-    task_file: str | None = None
-    done_folder: str = "done"
-
-
 class ProofSettings(Value):
     """Whether a phase needs an experiment to exit, and its time limit."""
 
@@ -195,67 +145,13 @@ class ProofSettings(Value):
     base: str = ""
 
 
-class AgentSettings(Value):
-    """Settings for the hooks of coding agents."""
-
-    #: What an agent has to finish before it may stop.
-    until: Until = "cycle"
-    #: How often in a row the stop hook blocks an agent while no test runs and no file changes.
-    stop_blocks: int = field(default=3, minimum=1)
-
-
-class VerificationSettings(Value):
-    """Defaults for verify tasks, unless the task overrides them."""
-
-    #: Seconds by step: executor, verify, review.
-    timeouts: Mapping[str, float] = field(default_factory=dict, minimum=1, most=MAX_TIMEOUTS)
-    #: No time limits for executor and reviewer, for tasks that people do.
-    untimed: bool = False
-
-
-class DriveBudget(Value):
-    """How much a drive may use before it ends."""
-
-    iterations: int = field(default=30, minimum=1)
-    seconds: float = field(default=4 * 3600.0, key="time", span=True, minimum=1)
-
-
-class DriveSettings(Value):
-    """How an agent is driven through the workflow."""
-
-    #: The name of a client, or the words of a command line; empty if the command line of `drive` has to name one.
-    agent: tuple[str, ...] = field(default=(), or_one=True)
-    #: The time limits of the agent in one iteration, and of our own test run, in seconds.
-    time_limit: float = field(default=20 * 60.0, span=True, minimum=1)
-    test_time_limit: float = field(default=60 * 60.0, span=True, minimum=1)
-    budget: DriveBudget = field(default_factory=DriveBudget)
-    signal: DriveSignal = "ask"
-    #: The words of a command that notifies a person; `{reason}` is replaced by the reason.
-    on_person_needed: tuple[str, ...] = field(default=(), or_one=True)
-    #: Additional arguments for our own runs of pytest.
-    pytest: tuple[str, ...] = ()
-    #: A file that describes the goal, relative to the root.
-    goal_file: str = field(default="", below_root="")
-    #: The phase whose exit ends the drive; empty for the end of the cycle.
-    until: str = ""
-    #: Seconds to wait if a client is busy, doubled each time in a row.
-    retry_wait: float = field(default=30.0, span=True, minimum=0)
-    #: The commands that work on verify tasks and review them, each like `agent`. They have to differ.
-    executor: tuple[str, ...] = field(default=(), or_one=True)
-    reviewer: tuple[str, ...] = field(default=(), or_one=True)
-    #: Whether to commit a verify task when it is approved.
-    commit: bool = False
-    #: The commands that work in single phases, each like `agent`, and those that vote.
-    phases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, or_one=True)
-    voters: tuple[str, ...] = field(default=(), or_one=True)
-
-
 class Configuration(Value):
     """The settings of a project. A project without a file has the defaults."""
 
     workflow: str = DEFAULT_WORKFLOW
     run: RunDefaults = field(default_factory=RunDefaults)
-    overlay: Overlay = field(default_factory=Overlay, key="")
+    #: The changes to the workflow; None if there are none.
+    overlay: Overlay | None = field(default=None, key="")
     #: Seconds to wait for another process's lock.
     lock_timeout: float = field(default=DEFAULT_LOCK_TIMEOUT, minimum=0)
     #: Hours after which machines that share a store consider a run lost.
@@ -266,9 +162,6 @@ class Configuration(Value):
     freeze: tuple[str, ...] = ()
     evidence: EvidenceSettings = field(default_factory=EvidenceSettings)
     overrides: Overrides = field(default_factory=Overrides)
-    exit_gate: ExitGate = field(default_factory=ExitGate)
-    confidence: ConfidenceRules = field(default_factory=ConfidenceRules)
     proof: ProofSettings = field(default_factory=ProofSettings, short="mode")
-    agents: AgentSettings = field(default_factory=AgentSettings)
-    verification: VerificationSettings = field(default_factory=VerificationSettings)
-    drive: DriveSettings = field(default_factory=DriveSettings)
+    #: What only some commands need, by its class. Sections that the file does not have are missing.
+    sections: Mapping[type[Value], Value] = field(default_factory=dict, key="")
