@@ -22,7 +22,7 @@ UNKNOWN = "0+unknown"
 LINE = '__version__ = "{version}"\n'
 _TAG = re.compile(r"v(\d+\.\d+\.\d+(?:(?:a|b|rc)\d+)?)")
 #: The extras of `phase-gate`, under the name that people install.
-_EXTRAS = ("quality", "documents", "mermaid", "postgresql", "report", "coverage")
+_EXTRAS = ("quality", "documents", "mermaid", "completion", "postgresql", "report", "coverage")
 
 
 def find_version(top: Path = TOP) -> str:

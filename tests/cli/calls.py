@@ -28,6 +28,7 @@ LOOKS: dict[str, tuple[Words, ...]] = {
     "store status": ((),),
     "workflow check": ((),),
     "workflow schema": ((),),
+    "completion": (("bash",),),
     "init": (("--dry-run",), ("--dry-run", "--agent", "claude")),
     "agent uninstall": (("--dry-run",),),
 }
@@ -63,7 +64,7 @@ ACTS: dict[str, tuple[Words, ...]] = {
 CALLS = {**LOOKS, **ACTS}
 assert CALLS.keys() == COMMANDS.keys()
 #: Read no ledger, or have tests of their own: shards in tests/e2e, verify tasks in tests/tasks, stores in tests/stores.
-STATELESS = frozenset({"demo", "init", "agent uninstall", "workflow schema", "workflow check"})
+STATELESS = frozenset({"demo", "init", "agent uninstall", "completion", "workflow schema", "workflow check"})
 
 
 def typed(names: dict[str, tuple[Words, ...]], *, but: frozenset[str] = frozenset()) -> tuple[Words, ...]:

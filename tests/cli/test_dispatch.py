@@ -74,7 +74,7 @@ WITHOUT_STATE: dict[str, tuple[int, str]] = {
 
 #: Commands that read nothing of a project; and those that say what is wrong with it instead of refusing, one to people
 #: and one to agents, for whom an error would be an open gate.
-NEVER_REFUSED = ("workflow schema", "demo", "doctor", "hook")
+NEVER_REFUSED = ("workflow schema", "demo", "doctor", "hook", "completion")
 
 
 @pytest.fixture(autouse=True)

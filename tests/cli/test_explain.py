@@ -14,8 +14,9 @@ import phase_gate
 from phase_gate.cli.explain import WORDS
 from phase_gate.config.rule_files import load_shipped_guards
 from phase_gate.errors import MESSAGES
-from phase_gate.gate import outcomes, verdict
+from phase_gate.gate import breaker, criteria, outcomes, verdict
 from phase_gate.proof import verdicts
+from phase_gate.tasks import work
 from tests.cli.conftest import Begin
 
 SOURCE = Path(phase_gate.__file__).parent
@@ -139,8 +140,15 @@ def test_every_guard_has_a_sentence_of_its_own(begin: Begin) -> None:
     "words",
     [
         pytest.param(get_args(verdict.Status), id="verdicts"),
+        pytest.param(get_args(breaker.Status), id="circuits"),
         pytest.param((*get_args(outcomes.Kind), *get_args(outcomes.Green)[1:]), id="runs"),
+        pytest.param(get_args(outcomes.Bucket), id="outcomes"),
+        pytest.param(get_args(verdict.Answer), id="signals"),
+        pytest.param(get_args(criteria.CriterionStatus), id="criteria"),
+        pytest.param(get_args(outcomes.Reason), id="failures"),
         pytest.param(get_args(verdicts.Verdict), id="proofs"),
+        pytest.param([*map(str, work.Status)], id="verify-tasks"),
+        pytest.param([*map(str, work.FailureType)], id="failures-of-attempts"),
         pytest.param(["waived", "forced", "unverified"], id="marks"),
     ],
 )
@@ -151,8 +159,8 @@ def test_every_word_of_a_status_is_known(begin: Begin, words: Iterable[str]) -> 
 
 
 def test_a_word_with_several_meanings_has_them_all(begin: Begin) -> None:
-    ran = begin("").gate("explain", "void")
-    assert [row.partition(":")[0] for row in ran.out.splitlines()] == ["void", "  of a run"]
+    ran = begin("").gate("explain", "open")
+    assert [row.partition(":")[0] for row in ran.out.splitlines()] == ["open", "  of a circuit", "  of a criterion"]
 
 
 @pytest.mark.parametrize("name", ["nonsense", "", "../x", "ü" * 300], ids=["unknown", "empty", "a-path", "long"])

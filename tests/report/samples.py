@@ -9,7 +9,7 @@ from phase_gate.gate.measured import Finding, Table
 from phase_gate.gate.record import Criteria, Criterion
 from phase_gate.gate.verdict import ABSENT
 from phase_gate.proof.verdicts import FunctionProof, Proof, TargetProof
-from phase_gate.report.story import Happening, Run, Story
+from phase_gate.report.story import Happening, Run, Series, Story
 from phase_gate.values import replace
 from tests.report.history import History, given
 
@@ -194,4 +194,5 @@ def build_long(runs: int) -> Story:
     happenings = tuple(
         Happening(run=run.number, at=run.at, kind="exited", text=f"{run.phase} exits") for run in made[22::30]
     )
-    return replace(build_sample().story(), runs=tuple(made), happenings=happenings[-2000:])
+    trend = (Series(name="Tests", unit="tests", points=tuple((run.number, float(run.total)) for run in made)),)
+    return replace(build_sample().story(), runs=tuple(made), happenings=happenings[-2000:], trend=trend)

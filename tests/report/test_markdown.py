@@ -79,7 +79,7 @@ def test_a_long_text_is_cut_in_the_middle() -> None:
 
 def test_every_part_is_there() -> None:
     text = as_html(render_story(build_sample().story()))
-    titles = ("Both gates", "Runs", "Criteria", "Tests", "Evidence", "What happened", "Ledger")
+    titles = ("Both gates", "Runs", "Criteria", "Tests", "Trend", "Evidence", "What happened", "Ledger")
     for title in titles:
         assert f"<h3>{title}</h3>" in text
     assert "<h2>Phase gate: GREEN is in progress</h2>" in text

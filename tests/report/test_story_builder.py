@@ -89,6 +89,7 @@ def test_where_the_task_stands() -> None:
         *(("RED", "past"), ("GREEN", "now"), ("REFACTOR", "ahead"), ("DOCUMENT", "ahead")),
         ("DONE", "ahead"),
     ]
+    assert [series.name for series in story.trend] == ["Quality", "Left to improve", "Tests", "Duration"]
     assert story.criteria is not None
     assert [row["id"] for row in story.criteria["criteria"]] == ["AC-1", "AC-2", "AC-6", "AC-7", "AC-8"]
 
@@ -107,6 +108,7 @@ def test_old_runs_and_events_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None
     story = history.story()
     assert [run.number for run in story.runs] == [5, 6, 7, 8, 9]
     assert (story.runs_left_out, len(story.happenings), story.happenings_left_out) == (4, 2, 8)
+    assert all(len(series.points) <= 5 for series in story.trend)
 
 
 def test_an_object_that_is_gone_costs_its_part_and_no_more() -> None:

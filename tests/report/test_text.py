@@ -1,4 +1,4 @@
-"""Parts of reports as text: what a proof showed."""
+"""Parts of reports as text: sparklines, and what a proof showed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,31 @@ import pytest
 
 from phase_gate.codec import spell_out
 from phase_gate.proof.verdicts import FunctionProof, Proof, TargetProof
-from phase_gate.report.text import describe_proof, proof_section
+from phase_gate.report.text import describe_proof, proof_section, sparkline
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        pytest.param([], "", id="nothing"),
+        pytest.param([0, 0], "▁▁", id="zeros-are-flat"),
+        pytest.param([3, 3], "██", id="above-zero-is-high"),
+        pytest.param([0, 7], "▁█", id="from-nothing-to-all"),
+        pytest.param([0, 1, 1000], "▁▂█", id="little-is-more-than-nothing"),
+        pytest.param([-4, 0], "▁█", id="below-zero"),
+    ],
+)
+def test_line(values: list[float], line: str) -> None:
+    assert sparkline(values) == line
+
+
+def test_a_long_row_shows_the_highest_of_each_group() -> None:
+    values = [0.0] * 600
+    values[301] = 5
+    line = sparkline(values)
+    assert len(line) == 60
+    assert line.count("█") == 1
+
 
 PROVEN = {"targets_proven": 2, "functions_changed": 3, "functions_unnoticed": 1, "proof_has_control": True}
 

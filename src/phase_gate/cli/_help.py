@@ -1,13 +1,16 @@
-"""The text of `--help`, and suggestions for unknown commands. Loaded only for these."""
+"""The text of `--help`, suggestions for unknown commands, and completion scripts. Loaded only for these."""
 
 from __future__ import annotations
 
+import argparse
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 
-from phase_gate.cli._parser import Argument, read_argument
+from phase_gate.cli._call import Call, Done
+from phase_gate.cli._parser import Argument, arguments_of, read_argument
 from phase_gate.cli._table import COMMANDS, COMMON, COMMON_CODES, FEATURES, GROUPS
+from phase_gate.errors import UsageError
 from phase_gate.exit_codes import MEANINGS
 
 _PURPOSE = "Decide from evidence whether a test-driven step is really done."
@@ -117,3 +120,33 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
     """Return the question to append after an unknown word; empty if no name is similar."""
     found = get_close_matches(word, list(names), n=1)
     return f": did you mean {found[0]}?" if found else ""
+
+
+def completion(call: Call) -> Done:
+    shell = call.arguments.shell
+    script = render_script(shell)
+    return Done(text=script, document={"shell": shell, "script": script}, is_file=True)
+
+
+def render_script(shell: str) -> str:
+    """Return the completion script for a shell. Raises UsageError if shtab is not installed."""
+    try:
+        import shtab
+    except ImportError:
+        raise UsageError(
+            "completion needs the package shtab", remedy="pip install 'pytest-phase-gate[completion]'"
+        ) from None
+    paths = {"FILE": shtab.FILE, "DIR": shtab.DIRECTORY, "FOLDER": shtab.DIRECTORY}
+    parser = argparse.ArgumentParser(prog="phase-gate")
+    top = parser.add_subparsers()
+    below = {feature: top.add_parser(feature, help=text).add_subparsers() for feature, text in FEATURES.items()}
+    for name, command in COMMANDS.items():
+        feature, _, last = name.rpartition(" ")
+        added = below.get(feature, top).add_parser(last, help=command.summary)
+        for each in arguments_of(name):
+            how = {"choices": each.choices or None, "metavar": each.value} if each.value else {"action": "store_true"}
+            action = added.add_argument(*each.names, help=each.meaning, **how)
+            if each.value in paths:
+                action.complete = paths[each.value]  # type: ignore[attr-defined]
+    script: str = shtab.complete(parser, shell=shell)
+    return script.rstrip()

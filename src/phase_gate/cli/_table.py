@@ -1,6 +1,6 @@
 """All commands: name, summary, example, function, exit codes and arguments, as one text.
 
-Parser, help, the reference page and many tests are made from it. A block is one command:
+Parser, help, completion, the reference page and many tests are made from it. A block is one command:
 
     name: summary
       $ an example, without `phase-gate`
@@ -349,6 +349,11 @@ workflow schema: Print the JSON Schema of a file format
   $ workflow schema workflow
   workflow.schema: 0 done
   name [NAME]  which schema (evaluation by default)
+
+completion: Print the completion script of a shell
+  $ completion bash
+  _help.completion: 0 done
+  shell bash|zsh|fish  one of: bash, zsh, fish
 """
 
 

@@ -12,6 +12,7 @@ from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.errors import MESSAGES, NotAllowedError, UsageError
 from phase_gate.gate.measured import PROVIDED, wanted_names
 from phase_gate.gate.order import shorten
+from phase_gate.gate.outcomes import REMEDIES
 from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.proof.proof_text import render_proof
 from phase_gate.proof.task_proof import load_proof
@@ -251,6 +252,11 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "halted": "The circuit is open: a person decides whether the work continues.",
         "stuck": "The pipeline has used up its recoveries: a person has to give guidance.",
     },
+    "circuit": {
+        "closed": "The work makes progress.",
+        "half-open": "One more complete run without progress opens the circuit; one with progress closes it.",
+        "open": "Too many runs in a row made no progress. Only a person can reset the circuit or skip the phase.",
+    },
     "run": {
         "complete": "Every known test ran. Only such a run is judged and counted.",
         "partial": "Known tests were left out, so the run does not count.",
@@ -261,6 +267,62 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "lost": "The run began and never ended.",
         "odd": "No test failed, but something is strange: the run neither extends nor ends a streak.",
         "not-green": "A test failed.",
+    },
+    "test": {
+        "passed": "The test ran and passed.",
+        "failed": "The test ran and failed.",
+        "error": "The setup or the teardown of the test failed.",
+        "flaky": "The test failed first, and passed when it was run again.",
+        "skipped": "The test did not run because of a skip.",
+        "skipped-if": "The test did not run, and has a skipif mark.",
+        "xfailed": "The test failed, as its xfail mark allows.",
+        "xpassed": "The test passed, although it has an xfail mark.",
+        "not-run": "pytest collected the test and did not run it.",
+        "uncollectable": "The module of the test can't be imported, so it counts as failing.",
+    },
+    "criterion": {
+        "met before": "Older tests show it already.",
+        "failing": "A test for it fails, as RED wants it.",
+        "passing": "A test for it passes.",
+        "open": "No test shows it.",
+        "waived": "No test shows it, and a person accepted that.",
+    },
+    "signal": {
+        "absent": "No exit signal was given for this iteration.",
+        "done": "The phase is done: the only answer that opens Gate 2.",
+        "not-done": "A veto: the phase is not done.",
+        "blocked": "The work can't continue without a person.",
+        "test-wrong": "A test asks for the wrong thing; a person has to look at it.",
+        "malformed": "exit-signal.yaml can't be read.",
+        "stale": "The signal was for another iteration.",
+        "refused": "The signal contradicts itself or the measurements.",
+        "held": "The signal counts with the last of the confirming runs.",
+    },
+    "failing test": {
+        "assertion": "A check of the test failed: a reason to write code.",
+        "structural": "Code of this project is missing: a reason to write it.",
+        **{reason: f"No code can fix it: {remedy}." for reason, remedy in REMEDIES.items()},
+    },
+    "task": {
+        "PENDING": "No attempt at the verify task has begun.",
+        "EXECUTING": "The executor works on it, and has not reported yet.",
+        "VERIFYING": "The executor has reported; the verify command comes next.",
+        "REVIEWING": "The verify command passed; the reviewer comes next.",
+        "APPROVED": "All three steps have passed.",
+        "FAILED": "The executor's report or the verify command failed.",
+        "REJECTED": "The reviewer rejected the work.",
+        "BLOCKED": "The executor can't continue: it waits for something.",
+        "SKIPPED": "A person completed it without verification.",
+    },
+    "failed attempt": {
+        "EXECUTION_FAILURE": "The executor reports that it failed.",
+        "VERIFY_FAILURE": "The verify command failed.",
+        "ARCHITECT_REJECTION": "The reviewer rejected the work.",
+        "REVIEWER_EDIT": "The reviewer changed files under review: they have to be verified again.",
+        "BLOCKED": "The executor waits for another task or for something outside.",
+        "TIMEOUT": "A step took longer than its time limit.",
+        "MALFORMED": "A report or a verdict can't be read.",
+        "GATE_FAILURE": "The gate of a pipeline phase failed.",
     },
     "decision": {
         "waived": "A person accepted the present findings of a guard, with a reason.",

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from phase_gate.report.story import ABSENT, SIGNED, Happening, Run, Story
+from phase_gate.report.story import ABSENT, SIGNED, Happening, Run, Series, Story
 
 #: Width of the timeline where there is room; a column is never thinner, or wider, than these.
 _WIDTH, _THINNEST, _WIDEST = 1060, 5.0, 36.0
@@ -160,3 +160,37 @@ def cell_paths(cells: str) -> list[tuple[str, Markup]]:
             kind, top, high = _SHAPES[letter]
             paths.setdefault(kind, []).append(f"M{index * _CELL_WIDE + 0.75:g} {top}h{wide}v{high}h-{wide}z")
     return [(kind, Markup("".join(parts))) for kind, parts in paths.items()]
+
+
+#: Points of a chart, its size, and the margin next to the line.
+_POINTS, _CHART_WIDE, _CHART_HIGH, _SIDE = 160, 300, 90, 6
+
+
+def draw_series(series: Series) -> dict[str, Any]:
+    """Return a chart of one number over the runs."""
+    step = max(1.0, (len(series.points) - 1) / (_POINTS - 1))
+    points = [series.points[round(index * step)] for index in range(min(_POINTS, len(series.points)))]
+    values = [value for _, value in points]
+    low, high, change = min(values), max(values), values[-1] - values[0]
+    ends = f"from {_number(values[0])} to {_number(values[-1])} {series.unit}"
+    places = [
+        (
+            _SIDE + index / max(1, len(points) - 1) * (_CHART_WIDE - 2 * _SIDE),
+            _SIDE + (1 - (value - low) / (high - low) if high > low else 0.5) * (_CHART_HIGH - 2 * _SIDE),
+        )
+        for index, value in enumerate(values)
+    ]
+    return {
+        "name": series.name,
+        "last": f"{_number(values[-1])} {series.unit}",
+        "change": f"{'+' if change > 0 else '−'}{_number(abs(change))}" if change else "",
+        "word": "" if not change * series.better else "better" if change * series.better > 0 else "worse",
+        "label": f"{series.name}: {ends} in {len(points)} points, between {_number(low)} and {_number(high)}",
+        "line": Markup(" ".join(f"{x:.1f},{y:.1f}" for x, y in places)),
+        "end": places[-1],
+        "runs": (points[0][0], points[-1][0]),
+    }
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) or abs(value) >= 100 else f"{value:,.1f}"

@@ -22,7 +22,7 @@ from phase_gate._version import __version__
 from phase_gate.gate.inventory import split_id
 from phase_gate.gate.measured import describe_override, place_of
 from phase_gate.gate.verdict import ANSWERS, HINT_FIRST, who_of
-from phase_gate.report.drawing import cell_paths, draw_timeline, legend_signs
+from phase_gate.report.drawing import cell_paths, draw_series, draw_timeline, legend_signs
 from phase_gate.report.markdown import guard_marks, show
 from phase_gate.report.story import CELL_WORDS, SIGNED, Story, short_time
 from phase_gate.report.text import describe_proof, proof_section, sum_up_criteria
@@ -61,6 +61,7 @@ def render_html(story: Story) -> str:
         proof=proof_section(story.proofs),
         timeline=draw_timeline(story),
         signs=legend_signs(story),
+        charts=[draw_series(series) for series in story.trend],
         newest=story.runs[: -_PAGE - 1 : -1],
         happenings=story.happenings[: -_HAPPENINGS - 1 : -1],
         data=_embed(_script_data(story)),

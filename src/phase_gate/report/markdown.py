@@ -12,8 +12,9 @@ from typing import Any
 from phase_gate.gate.measured import Section, Table, describe_override, is_in_notes, place_of
 from phase_gate.gate.verdict import ANSWERS, HINT_FIRST, show_verdict, who_of
 from phase_gate.report.story import Story, short_time
-from phase_gate.report.text import describe_proof, proof_section, unmeasured_guards
+from phase_gate.report.text import describe_proof, proof_section, sparkline, unmeasured_guards
 from phase_gate.visible import count, show_line
+from phase_gate.workflow.metrics import show_value
 from phase_gate.workflow.names import REPORT_TITLE
 
 #: Characters of one text that are shown; the middle is cut.
@@ -160,6 +161,7 @@ def _story_lines(story: Story) -> Iterator[str]:
         ("Runs", _runs(story)),
         ("Criteria", _criteria(story.criteria)),
         ("Tests", _tests(story)),
+        ("Trend", _trend(story)),
         ("Evidence", () if verdict is None else _evidence(verdict)),
         *((section.title, _section(section)) for section in (*((proof,) if proof else ()), *story.more)),
         ("What happened", _happenings(story)),
@@ -174,6 +176,10 @@ def _runs(story: Story) -> Iterator[str]:
     if not story.runs:
         yield "No run is recorded yet."
         return
+    for name in ("failed", "passed"):
+        values = [getattr(run, name) for run in story.runs]
+        yield f"- {name} `{sparkline(values)}` {values[0]} to {values[-1]}"
+    yield ""
     rows = tuple(
         (
             str(run.number),
@@ -222,6 +228,13 @@ def _tests(story: Story) -> Iterator[str]:
     if calm:
         yield from ("", f"{count(calm, 'test')} never failed in these runs.")
     yield from _left_out(max(0, len(telling) - _TESTS) + tests.left_out, "test that failed", "the report as HTML")
+
+
+def _trend(story: Story) -> Iterator[str]:
+    for series in story.trend:
+        values = [value for _, value in series.points]
+        ends = f"{show_value(values[0])} to {show_value(values[-1])} {series.unit}"
+        yield f"- {series.name} `{sparkline([value - min(values) for value in values])}` {ends}"
 
 
 def _evidence(verdict: Mapping[str, Any]) -> Iterator[str]:

@@ -143,6 +143,17 @@ class TestHistory(Value):
     left_out: int = 0
 
 
+class Series(Value):
+    """A number over the runs."""
+
+    name: str
+    unit: str
+    #: Numbers of runs, and the value in each.
+    points: tuple[tuple[int, float], ...]
+    #: Which way is better: -1 less, 1 more, 0 neither.
+    better: int = 0
+
+
 class PhaseStep(Value):
     name: str
     standing: Literal["past", "now", "exited", "ahead"]
@@ -184,6 +195,7 @@ class Story(Value):
     tests: TestHistory = field(default_factory=TestHistory)
     #: The traceability table, as `phase-gate status --criteria` shows it.
     criteria: Mapping[str, Any] | None = None
+    trend: tuple[Series, ...] = ()
     #: The last proof of each phase of this cycle, as stored.
     proofs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     #: Sections of other features, shown as they are.

@@ -19,7 +19,7 @@ from phase_gate.gate.state import NEW_STATE, Event, State, parts_of
 from phase_gate.gate.verdict import Evaluation, evaluation_to_json
 from phase_gate.project import Project
 from phase_gate.report.outcome_rows import COMPARED, Sampled, build_test_history
-from phase_gate.report.story import Happening, HappeningKind, LedgerCheck, PhaseStep, Run, Story
+from phase_gate.report.story import Happening, HappeningKind, LedgerCheck, PhaseStep, Run, Series, Story
 from phase_gate.storage.opening import read_event
 from phase_gate.storage.store import TaskStore, now
 from phase_gate.task import Task
@@ -31,6 +31,14 @@ KEPT_RUNS = 20_000
 KEPT_HAPPENINGS = 2_000
 #: Changed files that a run names.
 _NAMED = 5
+
+#: What is drawn over time: metric, title, unit, and which way is better.
+_TREND: tuple[tuple[str, str, str, int], ...] = (
+    ("quality_after", "Quality", "points", 1),
+    ("improvements_found", "Left to improve", "places", -1),
+    ("suite_total", "Tests", "tests", 0),
+    ("duration_s", "Duration", "s", 0),
+)
 
 #: Returns a stored object; None if it is gone or damaged.
 Load = Callable[[str], Any]
@@ -93,6 +101,7 @@ class StoryBuilder:
         self._happenings_by_kind: deque[Happening] = deque(maxlen=KEPT_HAPPENINGS)
         self._happened = 0
         self._samples: deque[Sampled] = deque(maxlen=COMPARED)
+        self._trend: dict[str, deque[tuple[int, float]]] = {name: deque(maxlen=KEPT_RUNS) for name, *_ in _TREND}
         #: Phase -> the object with its last proof, in this cycle.
         self._proofs: dict[str, str] = {}
 
@@ -131,7 +140,7 @@ class StoryBuilder:
             self._runs[run.id] = replace(run, kind="lost", says=says, streak=after, resets=resets)
             return
         data = event.data
-        changed = data.get("changed")
+        metrics, changed = data["metrics"], data.get("changed")
         passed, failed, skipped = _counts(data)
         self._runs[run.id] = replace(
             run,
@@ -153,6 +162,9 @@ class StoryBuilder:
         self._samples.append(
             Sampled(number=run.number, tree=data["tree"], inventory=data["inventory"], outcomes=data["outcomes"])
         )
+        for name, points in self._trend.items():
+            if isinstance(value := metrics.get(name), int | float):
+                points.append((run.number, value))
 
     def _judged(self, evaluation: Evaluation | None) -> None:
         run = None if evaluation is None else self._runs.get(evaluation.run or "")
@@ -191,6 +203,11 @@ class StoryBuilder:
             happenings_left_out=self._happened - len(self._happenings_by_kind),
             tests=build_test_history(self._samples, self._load),
             criteria=None if state.criteria is None else self._load(state.criteria),
+            trend=tuple(
+                Series(name=title, unit=unit, points=tuple(self._trend[name]), better=better)
+                for name, title, unit, better in _TREND
+                if self._trend[name]
+            ),
             proofs={phase: proof for phase, name in self._proofs.items() if (proof := self._load(name)) is not None},
         )
 

@@ -1,9 +1,10 @@
-"""Parts of reports as plain text: tables, criteria, stuck reports, proofs, status blocks. Pure."""
+"""Parts of reports as plain text: tables, criteria, sparklines, stuck reports, proofs, status blocks. Pure."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from phase_gate.gate.measured import Section, Table
@@ -88,6 +89,25 @@ def sum_up_criteria(table: Mapping[str, Any]) -> str:
     standings = [row["standing"] for row in table["criteria"]]
     counts = ", ".join(f"{standings.count(each)} {each}" for each in dict.fromkeys(standings))
     return f"{table['file']}: {counts}, as the last complete run in {table['phase']} saw it"
+
+
+# --- numbers as one line
+
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(values: Sequence[float], *, width: int = 60) -> str:
+    """Return one character per value; for more than `width` values, the highest of each group."""
+    groups = list(values)
+    if len(values) > width:
+        edges = [round(index * len(values) / width) for index in range(width + 1)]
+        groups = [max(values[begin:end]) for begin, end in pairwise(edges)]
+    low, high = min([0.0, *groups]), max([0.0, *groups])
+    top = len(_BLOCKS) - 1
+    # A small number still differs from zero.
+    steps = (0 if value == low else max(1, round((value - low) / (high - low) * top)) for value in groups)
+    return "".join(_BLOCKS[step] for step in steps)
 
 
 # --- where the work is stuck: one form for the breaker and for pipelines
