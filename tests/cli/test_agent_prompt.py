@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from phase_gate.claims.agent_output import read_claim_text, sentences
 from phase_gate.claims.blocks import read_blocks
 from phase_gate.claims.confidence import DEFAULT_PATTERNS, find_patterns
 from phase_gate.config.rule_files import load_shipped_workflow, shipped_workflow_names
-from phase_gate.report.prompt import STYLES
+from phase_gate.report.prompt import Style
 from tests.cli.conftest import Begin
 
 PHASES = [(name, phase.name) for name in shipped_workflow_names() for phase in load_shipped_workflow(name).phases]
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", get_args(Style))
 @pytest.mark.parametrize(("workflow", "phase"), PHASES)
 def test_nothing_in_it_is_a_claim(begin: Begin, workflow: str, phase: str, style: str) -> None:
     gated = begin("")
@@ -57,7 +59,7 @@ FILLED = {
 }
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", get_args(Style))
 def test_a_claim_as_it_is_asked_for_passes(begin: Begin, style: str) -> None:
     gated = begin("green")
     prompt = gated.gate("agent", "prompt", "--style", style).out

@@ -47,21 +47,3 @@ def test_a_step_that_does_not_end_as_told_is_a_failure(begin: Begin, monkeypatch
     monkeypatch.setattr(demo, "STEPS", (demo.Step(says="?", command=("phase-gate", "check"), ends_with=0),))
     ran = begin("").gate("demo", "--json")
     assert (ran.code, ran.document) == (1, {"steps": 1, "unexpected": 1})
-
-
-@pytest.mark.parametrize(
-    ("environment", "coloured"),
-    [
-        pytest.param({}, False, id="no-terminal-no-colour"),
-        pytest.param({"FORCE_COLOR": "1"}, True, id="forced"),
-        pytest.param({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, id="no-is-stronger-than-force"),
-        pytest.param({"NO_COLOR": "1", "PY_COLORS": "1"}, True, id="pytest-s-own-is-strongest"),
-        pytest.param({"FORCE_COLOR": "1", "PY_COLORS": "0"}, False, id="pytest-s-own-is-strongest-both-ways"),
-    ],
-)
-def test_colours(begin: Begin, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], coloured: bool) -> None:
-    monkeypatch.setattr(demo, "STEPS", ())
-    monkeypatch.delenv("PY_COLORS", raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    assert ("\x1b[" in begin("").gate("demo").out) is coloured

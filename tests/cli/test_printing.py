@@ -11,6 +11,7 @@ import pytest
 
 import phase_gate
 from phase_gate.cli._streams import _fold, render_json
+from tests.cli.conftest import Begin
 
 SOURCE = Path(phase_gate.__file__).parent
 
@@ -62,3 +63,20 @@ def test_a_document_means_the_same_and_gives_no_orders(text: str) -> None:
 )
 def test_on_a_narrow_screen_a_command_stays_whole(row: str, expected: list[str]) -> None:
     assert _fold(row, 14) == expected
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [
+        pytest.param({}, False, id="no-terminal-no-colour"),
+        pytest.param({"FORCE_COLOR": "1"}, True, id="forced"),
+        pytest.param({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, id="no-is-stronger-than-force"),
+        pytest.param({"NO_COLOR": "1", "PY_COLORS": "1"}, True, id="pytest-s-own-is-strongest"),
+        pytest.param({"FORCE_COLOR": "1", "PY_COLORS": "0"}, False, id="pytest-s-own-is-strongest-both-ways"),
+    ],
+)
+def test_colours(begin: Begin, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], coloured: bool) -> None:
+    monkeypatch.delenv("PY_COLORS", raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert ("\x1b[" in begin("").gate("status").out) is coloured

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from phase_gate.report.ci_files import annotate, cut_summary, outputs, render_dotenv, render_junit, verdict_words
+from phase_gate.report.ci_files import annotate, outputs, render_dotenv, render_junit, verdict_words
 
 HOSTILE = 'x\n::error::boo\r\n##[error]no %0A "<&>" ]]> \x00\x1b[31m \ud800 ::stop,a=b'
 
@@ -129,23 +129,6 @@ def test_outputs_are_one_line_each_and_can_not_end_their_own_text() -> None:
 
 def test_long_sentences_are_cut() -> None:
     assert len(verdict_words(document(reason="a" * 10_000))["reason"]) == 500
-
-
-@pytest.mark.parametrize(
-    ("room", "expected"),
-    [
-        pytest.param(1000, "one\ntwo\nthree\n", id="enough"),
-        pytest.param(60, "one\n", id="cut-at-a-line"),
-        pytest.param(20, "", id="not-even-for-the-word-that-it-was-cut"),
-        pytest.param(-5, "", id="none"),
-    ],
-)
-def test_a_summary_is_cut_in_whole_lines(room: int, expected: str) -> None:
-    text = f"one\ntwo\nthree\n{'x' * 500 if room < 100 else ''}"
-    cut = cut_summary(text, room=room)
-    assert cut.startswith(expected)
-    assert len(cut.encode()) <= max(0, room)
-    assert ("left out" in cut) is (bool(expected) and room < 100)
 
 
 # --- GitLab, JUnit

@@ -6,11 +6,10 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from phase_gate.cli._call import Call, Done, require_plugin
-from phase_gate.cli._streams import say, wants_color
+from phase_gate.cli._streams import say
 from phase_gate.values import Value
 
 _TEST = """\
@@ -90,56 +89,39 @@ STEPS: tuple[Step, ...] = (
 def demo(call: Call) -> Done:
     require_plugin()
     with tempfile.TemporaryDirectory(prefix="phase-gate-demo-") as name:
-        return _drive(call, Path(name))
+        return _play(call, Path(name))
 
 
-def _drive(call: Call, folder: Path) -> Done:
-    is_colored = wants_color(sys.stdout)
-    quiet = call.arguments.json
+def _play(call: Call, folder: Path) -> Done:
     # Its own configuration, so that the demo does not pick up a project around its folder.
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    output = subprocess.DEVNULL if call.arguments.json else None
     unexpected = 0
     for number, step in enumerate(STEPS, start=1):
         for name, text in step.writes:
             (folder / name).write_text(text, encoding="utf-8")
-        if not quiet:
-            say("")
-            say(f"{number}. {step.says}", color="1;36")
-            say(f"$ {' '.join(map(shlex.quote, step.command))}", color="1", flush=True)
+        if not call.arguments.json:
+            say(f"\n{number}. {step.says}", color="1;36")
+            say(f"$ {shlex.join(step.command)}", color="1", flush=True)
+        command = [sys.executable, "-m", *_MODULES[step.command[0]], *step.command[1:]]
         done = subprocess.run(
-            list(_real_command(step.command, is_colored)),
-            cwd=folder,
-            env=_environment(call, folder),
-            stdout=subprocess.DEVNULL if quiet else None,
-            stderr=subprocess.DEVNULL if quiet else None,
-            check=False,
+            command, cwd=folder, env=_environment(call, folder), stdout=output, stderr=output, check=False
         )
         unexpected += done.returncode != step.ends_with
+    document = {"steps": len(STEPS), "unexpected": unexpected}
     if unexpected:
-        return Done(
-            text=f"\n{unexpected} of {len(STEPS)} steps did not end as expected: is another plugin in the way?",
-            document={"steps": len(STEPS), "unexpected": unexpected},
-            code=1,
-            is_error=True,
-        )
+        text = f"\n{unexpected} of {len(STEPS)} steps did not end as expected: is another plugin in the way?"
+        return Done(text=text, document=document, code=1, is_error=True)
     last = "\nThat is the whole idea; REFACTOR and DOCUMENT work alike. In your own project: pytest --phase=red"
-    if not quiet:
-        say(last, color="1;32")
-    return Done(text="", document={"steps": len(STEPS), "unexpected": 0})
+    return Done(text=last, document=document)
 
 
-def _real_command(command: tuple[str, ...], colored: bool) -> Iterator[str]:
-    yield sys.executable
-    yield "-m"
-    if command[0] != "pytest":
-        yield "phase_gate.cli"
-        yield from command[1:]
-        return
-    yield "pytest"
-    # Only what the demo needs: no cache folder, short tracebacks, and no other installed plugins.
-    yield from ("-p", "phase_gate.plugin", "-p", "no:cacheprovider", "--tb=line", "--no-header")
-    yield f"--color={'yes' if colored else 'no'}"
-    yield from command[1:]
+#: What a command of the demo runs. pytest gets only what the demo needs: no cache folder, short tracebacks, and no
+#: other installed plugins.
+_MODULES = {
+    "phase-gate": ("phase_gate.cli",),
+    "pytest": ("pytest", "-p", "phase_gate.plugin", "-p", "no:cacheprovider", "--tb=line", "--no-header"),
+}
 
 
 def _environment(call: Call, folder: Path) -> dict[str, str]:

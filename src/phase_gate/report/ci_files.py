@@ -16,9 +16,6 @@ from phase_gate.workflow.settings import ExitMeaning
 
 #: Annotations of one kind that a step shows.
 _ANNOTATIONS = 10
-#: Bytes of one step's summary: GitHub drops a longer one as a whole.
-_SUMMARY_LIMIT = 1024 * 1024
-_CUT = "\n\nThe rest is left out: a summary holds one MiB.\n"
 #: Characters of a sentence in an output or a variable.
 _LONGEST = 500
 
@@ -61,7 +58,7 @@ def annotate_places(title: str, places: Iterable[Place], summary: str, environme
         _command("error" if each.is_error else "warning", title, each.text, file=each.file, line=str(each.line))
         for each in places
     ]
-    complaints = _append(environment.get("GITHUB_STEP_SUMMARY"), summary, limit=_SUMMARY_LIMIT)
+    complaints = _append(environment.get("GITHUB_STEP_SUMMARY"), summary)
     return CiOutput(lines=tuple(lines[:_ANNOTATIONS]), complaints=tuple(complaints))
 
 
@@ -77,19 +74,17 @@ def write_for_ci(
     # A random delimiter: no value can end its own text.
     text = outputs(words, delimiter=f"phase-gate-{os.urandom(16).hex()}")
     complaints = [
-        *_append(environment.get("GITHUB_STEP_SUMMARY"), summary, limit=_SUMMARY_LIMIT),
+        *_append(environment.get("GITHUB_STEP_SUMMARY"), summary),
         *_append(environment.get("GITHUB_OUTPUT"), text),
     ]
     return CiOutput(lines=tuple(annotate(document, meaning=meaning)), complaints=tuple(complaints))
 
 
-def _append(name: str | None, text: str, *, limit: int | None = None) -> list[str]:
+def _append(name: str | None, text: str) -> list[str]:
     if not name:
         return []
     path = Path(name)
     try:
-        if limit is not None:
-            text = cut_summary(text, room=limit - (path.stat().st_size if path.exists() else 0))
         with path.open("a", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(text)
     except OSError as error:
@@ -144,15 +139,6 @@ def _escape_property(text: str) -> str:
 def outputs(words: Mapping[str, str], *, delimiter: str) -> str:
     """Return lines for GITHUB_OUTPUT."""
     return "".join(f"{name}<<{delimiter}\n{value}\n{delimiter}\n" for name, value in words.items())
-
-
-def cut_summary(text: str, *, room: int) -> str:
-    """Return as many whole lines of the text as there is room for."""
-    data = text.encode("utf-8", "replace")
-    if len(data) <= room:
-        return data.decode("utf-8")
-    kept = data[: max(0, room - len(_CUT))].decode("utf-8", "ignore")
-    return kept[: kept.rfind("\n") + 1] + _CUT if len(_CUT) <= room else ""
 
 
 # --- the verdict in a few words: outputs on GitHub, variables on GitLab, properties in JUnit XML

@@ -6,7 +6,7 @@ An agent that only repeats it claims nothing: the block is in a fence, and our p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, get_args
+from typing import Literal
 
 from phase_gate.gate.verdict import phase_command, start_command
 from phase_gate.visible import show_line, show_rows
@@ -15,7 +15,6 @@ from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, call_command, signal_command
 
 Style = Literal["exit", "prp", "doyaken", "ralph"]
-STYLES: tuple[Style, ...] = get_args(Style)
 
 _BLOCKS: Mapping[Style, str] = {
     "exit": """\
