@@ -7,7 +7,6 @@ one may be. The program leaves a canary; `bites` is a plain call that wakes it, 
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -65,25 +64,10 @@ class Maker:
     def folder(self, place: Path | None = None, **more: object) -> Folder:
         return Folder(place=place or self.root, canary=self.canary, **more)  # type: ignore[arg-type]
 
-    def hostile_clone(self, name: str) -> None:
-        """Put a repository below the project whose own settings name a program."""
-        subprocess.run(["git", "init", "-q", name], cwd=self.root, check=True)
-        self.project.write({f"{name}/inner.py": "a = 1\n", f"{name}/.gitattributes": "*.py filter=evil\n"})
-        identity = ("-c", "user.name=dev", "-c", "user.email=dev@example.org")
-        for words in (("add", "-A"), (*identity, "commit", "-qm", "inner"), ("config", "filter.evil.clean", self.evil)):
-            subprocess.run(["git", "-C", name, *words], cwd=self.root, check=True)
-
 
 def filter_clean(make: Maker) -> Folder:
     make.commit_filtered()
     make.git("config", "filter.evil.clean", make.evil)
-    return make.folder()
-
-
-def git_file(make: Maker) -> Folder:
-    filter_clean(make)
-    (make.root / ".git").rename(make.root / "assets")
-    (make.root / ".git").write_text("gitdir: assets\n")
     return make.folder()
 
 
@@ -100,30 +84,6 @@ def hooks(make: Maker) -> Folder:
     hook.write_text(f"#!/bin/sh\ntouch {make.canary}\n")
     hook.chmod(0o755)
     make.git("config", "core.hooksPath", ".githooks")
-    return make.folder()
-
-
-def embedded_bare_repository(make: Maker) -> Folder:
-    """Its files are tracked as any others: it comes with a plain clone."""
-    inner = make.root / "data"
-    inner.mkdir()
-    for name in ("pytest.ini", "test_calc.py", "calc.py", ".phase-gate"):
-        place = shutil.copytree if (make.root / name).is_dir() else shutil.copy2
-        place(make.root / name, inner / name)
-    make.hostile_clone("bare")
-    shutil.copytree(make.root / "bare" / ".git", inner, dirs_exist_ok=True)
-    shutil.copy(make.root / "bare" / "inner.py", inner)
-    shutil.rmtree(make.root / "bare")
-    (inner / "info" / "attributes").write_text("*.py filter=evil\n")
-    with (inner / "config").open("a") as file:
-        file.write(f'[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = "touch {make.canary}; false"\n')
-    make.commit()
-    return make.folder(inner)
-
-
-def submodule(make: Maker) -> Folder:
-    make.hostile_clone("vendor")
-    make.commit()
     return make.folder()
 
 
@@ -169,11 +129,8 @@ def configured_commands(make: Maker) -> Folder:
 
 KINDS: tuple[Callable[[Maker], Folder], ...] = (
     filter_clean,
-    git_file,
     file_monitor,
     hooks,
-    embedded_bare_repository,
-    submodule,
     partial_clone,
     agents_hooks,
     project_code,

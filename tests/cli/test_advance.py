@@ -10,7 +10,6 @@ from tests.cli.conftest import Begin
 @pytest.mark.parametrize(
     ("story", "phase"),
     [
-        pytest.param("red-exited", "GREEN", id="from-red"),
         pytest.param("green-exited", "REFACTOR", id="from-green"),
         pytest.param("refactor-exited", "DOCUMENT", id="into-a-phase-without-tests"),
     ],
@@ -63,7 +62,6 @@ def test_a_waiting_signal_is_read_and_spent(begin: Begin) -> None:
     [
         pytest.param("exit_signal: yes\n", "malformed", True, id="a-malformed-one-waits"),
         pytest.param("exit_signal: true\nremaining_work: all\n", "refused", False, id="a-contradiction-is-spent"),
-        pytest.param("exit_signal: true\niteration: 7\n", "stale", False, id="a-stale-one-is-spent"),
         pytest.param("exit_signal: false\n", "not-done", False, id="a-veto-is-spent"),
     ],
 )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from tests.cli.conftest import Begin, CommandProject
+from tests.cli.conftest import Begin
 
 
 @pytest.mark.parametrize(
@@ -29,35 +27,6 @@ def test_whether_the_phase_may_end(begin: Begin, story: str, both: int, gate_1: 
     assert gated.gate("check").code == both
     assert gated.gate("check", "--gate1").code == gate_1
     assert gated.files() == before, "it only looks"
-
-
-@pytest.mark.parametrize(
-    ("happens", "reason"),
-    [
-        pytest.param(CommandProject.edit_source, "files have changed since the last run", id="code-was-edited"),
-        pytest.param(CommandProject.lose_run, "run feedface began and never ended", id="a-run-was-lost"),
-        pytest.param(
-            lambda gated: gated.project.run("--phase=green", "-k", "add"),
-            "a run came after the last verdict (partial): only a complete run makes a new one",
-            id="a-narrow-run-came-after",
-        ),
-        pytest.param(
-            lambda gated: gated.gate("rewind", "red", "--reason", "one is missing"),
-            "no complete run in RED yet",
-            id="another-phase-was-entered",
-        ),
-    ],
-)
-def test_a_verdict_does_not_outlive_what_it_speaks_of(
-    begin: Begin, happens: Callable[[CommandProject], object], reason: str
-) -> None:
-    gated = begin("green-exited")
-    assert gated.gate("check").code == 0
-    happens(gated)
-    for arguments in (("check",), ("check", "--gate1")):
-        ran = gated.gate(*arguments)
-        assert ran.code == 10
-        assert ran.has(f"closed: {reason}", "\n  next: pytest --phase=auto")
 
 
 def test_what_it_says(begin: Begin) -> None:

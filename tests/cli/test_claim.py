@@ -117,12 +117,7 @@ def test_files_that_nobody_has_tested(green: CommandProject) -> None:
             id="no-block",
         ),
         pytest.param(EXIT, True, "it reports done, with 1 indicator (2 needed)", id="a-block-alone"),
-        pytest.param(f"{SURE}\n{RALPH.replace('true', 'false')}", False, "RALPH_STATUS has EXIT_SIGNAL", id="against"),
-        pytest.param(SURE.replace("none", "the docs"), False, "but work remains: 'the docs'", id="remaining-work"),
-        pytest.param("I looked at the code.", None, "nothing claims completion", id="nothing"),
-        pytest.param("", None, "nothing claims completion", id="empty"),
         pytest.param(f"```\n{SURE}```\n", None, "EXIT_STATUS (line 4) does not count: it is not", id="fenced"),
-        pytest.param("EXIT_STATUS: {COMPLETE|CONTINUE}\n", None, "is not one of COMPLETE, CONTINUE", id="template"),
         pytest.param(f"Ready for review.\n{PRP.replace('GREEN', 'RED')}", True, "is for phase RED", id="old-block"),
     ],
 )
@@ -218,10 +213,7 @@ SAYS = {"role": "assistant", "content": SURE}
     ("text", "counts"),
     [
         pytest.param("no JSON\n" + lines({"role": "user", "content": "do it"}, SAYS), True, id="the-assistant"),
-        pytest.param(lines({"role": "user", "content": SURE}), False, id="the-user"),
-        pytest.param(lines({**SAYS, "content": [{"type": "tool_use", "text": SURE}]}), False, id="to-a-tool"),
         pytest.param(lines(SAYS, {"role": "user", "content": "go on"}), False, id="before-the-last-prompt"),
-        pytest.param(lines({"isSidechain": True, "message": SAYS}), False, id="an-assistant-of-the-assistant"),
     ],
 )
 def test_a_transcript(green: CommandProject, text: str, counts: bool) -> None:

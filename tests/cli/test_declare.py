@@ -71,11 +71,8 @@ phases:
     [
         pytest.param("reviewers=2", 2, id="a-whole-number"),
         pytest.param("risk=0.25", 0.25, id="a-number"),
-        pytest.param("risk=0", 0.0, id="a-whole-number-is-a-number"),
         pytest.param("reviewers=2.5", "reviewers='2.5': not of type int", id="half-a-reviewer"),
-        pytest.param("reviewers=true", "reviewers='true': not of type int", id="a-truth-value-is-no-number"),
         pytest.param("risk=low", "risk='low': not of type number", id="a-word-is-no-number"),
-        pytest.param("version=1.0", "LOOK does not ask for version: SHIP does", id="of-a-later-phase"),
         pytest.param("forgotten=true", "no phase of workflow typed asks for 'forgotten'", id="of-no-phase"),
     ],
 )
@@ -104,10 +101,7 @@ def test_a_fact_of_another_phase_is_refused_with_that_phase(begin: Begin) -> Non
         pytest.param(
             "green", ("tests_failing=0",), 13, "tests_failing is measured, not declared", id="what-is-measured"
         ),
-        pytest.param("green", ("iteration=5",), 13, "iteration is measured, not declared", id="an-iteration"),
         pytest.param("green", ("no_such=1",), 13, "no phase of workflow tdd asks for 'no_such'", id="an-unknown-name"),
-        pytest.param("green", ("../x=1",), 13, "no phase of workflow tdd asks for '../x'", id="a-path"),
-        pytest.param("green", ("=true",), 13, "no phase of workflow tdd asks for ''", id="no-name"),
         pytest.param("refactor", ("refactoring_complete",), 2, "'refactoring_complete' has no value", id="no-value"),
         pytest.param(
             "refactor",
@@ -115,9 +109,6 @@ def test_a_fact_of_another_phase_is_refused_with_that_phase(begin: Begin) -> Non
             2,
             "refactoring_complete='yes': not of type bool",
             id="a-truthy-value",
-        ),
-        pytest.param(
-            "refactor", ("refactoring_complete=",), 2, "refactoring_complete='': not of type bool", id="an-empty-value"
         ),
         pytest.param("", ("refactoring_complete=true",), 13, "task default has no run yet", id="no-task-yet"),
         pytest.param(

@@ -82,7 +82,6 @@ def test_what_came_after_the_verdict_is_said(begin: Begin) -> None:
         pytest.param("refactoring_complete", "fact", ("a fact; REFACTOR asks for it", "not known"), id="a-fact"),
         pytest.param("state-tampered", "message", ("state-tampered: The ledger's chain is broken",), id="a-message"),
         pytest.param("flaky", "finding", ("flaky: The test passed only after a rerun.",), id="a-finding"),
-        pytest.param("too-broad", "finding", ("too-broad: The command runs more",), id="an-opinion"),
     ],
 )
 def test_one_name_of_ours(begin: Begin, name: str, kind: str, said: tuple[str, ...]) -> None:

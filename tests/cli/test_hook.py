@@ -293,32 +293,19 @@ FILES = {
 }
 GREEN_CALLS = {
     "code": (write("calc.py"), "allow"),
-    "a-new-file": (write("more.py"), "allow"),
     "a-new-test-file": (write("test_more.py", "def test_x():\n    assert 1\n"), "allow"),
     "a-new-test-beside-frozen-ones": (write("test_calc.py", NEW_TEST), "deny"),
     "a-frozen-test": (edit("test_calc.py", "== 1", "== 2"), "deny"),
-    "what-the-edit-leaves-is-not-known": (("NotebookEdit", {"notebook_path": "test_calc.py"}), "deny"),
-    "several-edits": (
-        ("MultiEdit", {"file_path": "test_calc.py", "edits": [{"old_string": "== 1", "new_string": "== 2"}]}),
-        "deny",
-    ),
-    "a-list-of-files": (("editFiles", {"files": ["calc.py", "test_calc.py"]}), "deny"),
     "a-new-conftest": (write("conftest.py", "import pytest\n"), "deny"),
     "by-a-shell": (shell("sed -i 's/== 1/== 2/' test_calc.py"), "deny"),
-    "the-whole-folder": (shell("rm -r ."), "deny"),
-    "a-folder-beside": (shell("rm -r ../elsewhere"), "allow"),
-    "words-for-a-shell": (("shell", {"command": ["bash", "-lc", "rm test_calc.py"]}), "deny"),
     "the-rules": (write("phase-gate.yaml", "workflow: tdd\n"), "deny"),
     "a-file-that-is-called-like-the-workflow": (write("tdd", "x\n"), "allow"),
     "pytest's-own-file": (write("pytest.ini", "[pytest]\naddopts = -x\n"), "deny"),
     "a-dependency": (edit("pyproject.toml", '"calc"', '"calc2"'), "allow"),
     "the-state": (write(".phase-gate/state.json", "{}"), "deny"),
-    "the-whole-state": (shell("rm -rf .phase-gate"), "deny"),
     "the-agent's-own-hooks": (write(".claude/settings.json", "{}"), "ask"),
     "reading": (("Read", {"file_path": ".phase-gate/state.json"}), "allow"),
-    "viewing": (("str_replace_editor", {"command": "view", "path": "test_calc.py"}), "allow"),
     "a-tool-that-we-do-not-know": (("mcp__files__put", {"path": "test_calc.py"}), "allow"),
-    "a-path-that-is-no-text": (("Write", {"file_path": 3, "content": None}), "allow"),
     "outside": (write("../elsewhere.py"), "allow"),
 }
 
@@ -352,28 +339,11 @@ def test_the_way_back(begin: Begin, hook: Hook) -> None:
     assert use(gated, hook, tool, **given) == ("allow", "")
 
 
-RED_CALLS = {
-    "code": (edit("calc.py", "a + b", "b + a"), "allow"),
-    "a-test": (edit("test_calc.py", "== 1", "== 2"), "allow"),
-    "a-conftest": (write("conftest.py"), "allow"),
-    "the-rules": (write("phase-gate.yaml", "workflow: tdd\n"), "allow"),
-    "the-state": (write(".phase-gate/ledger.jsonl", ""), "deny"),
-}
-
-
-@pytest.mark.parametrize(("call", "expected"), RED_CALLS.values(), ids=RED_CALLS)
-def test_in_red(begin: Begin, hook: Hook, call: tuple[str, dict[str, object]], expected: str) -> None:
-    gated = begin("red")
-    gated.project.write(calc=CALC)
-    tool, given = call
-    verdict, reason = use(gated, hook, tool, **given)
-    assert verdict == expected, reason
-
-
 @pytest.mark.parametrize(
     ("story", "test"),
     [
         pytest.param("", "allow", id="nothing-began"),
+        pytest.param("red", "allow", id="red"),
         pytest.param("red-exited", "deny", id="red-is-over-and-green-comes"),
         pytest.param("green-exited", "allow", id="the-next-cycle's-tests-may-be-written"),
         pytest.param("refactor", "deny", id="refactor"),

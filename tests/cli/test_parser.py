@@ -24,7 +24,6 @@ from tests.support import Project
     ("words", "found"),
     [
         (["check"], {"gate1": False, "task": None, "json": False}),
-        (["check", "--json", "--gate1"], {"gate1": True, "json": True}),
         (["check", "--task=a", "--dir", "b=c", "--task", "d"], {"task": "d", "dir": "b=c"}),
         (["check", "--task=--"], {"task": "--"}),
         (["hook", "--agent=codex", "stop"], {"agent": "codex", "event": "stop"}),
@@ -49,7 +48,6 @@ def test_what_a_command_line_says(words: list[str], found: dict[str, Any]) -> No
     [
         (["check", "--gate1=yes"], "--gate1 takes no value"),
         (["check", "--task"], "--task needs a value: --task NAME"),
-        (["check", "--task", "-x"], "--task needs a value: --task NAME"),
         (["check", "more"], "unrecognized arguments: more"),
         (["check", "--gate"], "unrecognized arguments: --gate: did you mean --gate1?"),
         (["hook"], "missing: stop|pre-tool"),
@@ -59,11 +57,8 @@ def test_what_a_command_line_says(words: list[str], found: dict[str, Any]) -> No
         (["history", "--last", "two"], "--last 'two': no int"),
         (["signal", "--blocked", "--not-done"], "--blocked and --not-done can't be given together"),
         (["verify"], "verify is no command by itself; choose from start, "),
-        (["verify", "strt"], "there is no command 'strt' in phase-gate verify: did you mean start?"),
         (["breaker", "rest"], "there is no command 'rest' in phase-gate breaker: did you mean reset?"),
-        (["signal", "--reson", "x"], "unrecognized arguments: --reson x: did you mean --reason?"),
         (["verify", "--json", "start"], "--json must follow verify start"),
-        (["../check"], "there is no command '../check'"),
         (["x" * 300], f"there is no command '{'x' * 40}'"),
     ],
     ids=lambda given: " ".join(given)[:40] if isinstance(given, list) else "",

@@ -12,9 +12,6 @@ from tests.cli.conftest import Begin
     [
         pytest.param("plugin", "baseline", "the command is installed, the pytest plugin is not", id="no-plugin"),
         pytest.param("pytest", "baseline", "pytest is not installed in this command's environment", id="no-pytest"),
-        pytest.param(
-            "pytest", "demo", "pytest is not installed in this command's environment", id="no-pytest-to-demonstrate"
-        ),
     ],
 )
 def test_the_command_alone_says_how_to_get_the_rest(

@@ -31,16 +31,10 @@ def test_a_plain_one_leaves_early(left: list[int]) -> None:
     assert left == [0]
 
 
-@pytest.mark.parametrize("name", ["gettrace", "getprofile"])
-def test_one_that_is_traced_does_not(left: list[int], monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(sys, name, lambda: print)
-    assert main() == 0
-    assert left == []
-
-
-def test_one_that_is_monitored_does_not(left: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """As by cProfile since Python 3.12."""
-    tools = {2: "cProfile"}
-    monkeypatch.setattr(sys, "monitoring", SimpleNamespace(get_tool=tools.get))
+@pytest.mark.parametrize("name", ["gettrace", "getprofile", "monitoring"])
+def test_one_that_is_watched_does_not(left: list[int], monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    # As by cProfile since Python 3.12.
+    found = SimpleNamespace(get_tool={2: "cProfile"}.get) if name == "monitoring" else lambda: print
+    monkeypatch.setattr(sys, name, found)
     assert main() == 0
     assert left == []

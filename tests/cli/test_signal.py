@@ -80,10 +80,6 @@ STALE: dict[str, tuple[str, Callable[[CommandProject], object]]] = {
         "files have changed since iteration 2: no run has tested them (calc.py)",
         CommandProject.edit_source,
     ),
-    "after-a-new-test": (
-        "files have changed since iteration 2: no run has tested them (test_more.py)",
-        lambda gated: gated.project.write(test_more="def test_more():\n    assert False\n"),
-    ),
     "after-a-narrow-run": (
         "a run came after iteration 2 (partial)",
         lambda gated: gated.project.run("--phase=green", "-k", "add"),
@@ -92,18 +88,10 @@ STALE: dict[str, tuple[str, Callable[[CommandProject], object]]] = {
         "a run came after iteration 2 (incomplete)",
         lambda gated: gated.project.run("--phase=green", "--setup-only"),
     ),
-    "after-a-run-of-nothing": (
-        "a run came after iteration 2 (partial)",
-        lambda gated: gated.project.run("--phase=green", "-k", "nothing_is_called_so"),
-    ),
     "after-a-run-that-was-lost": ("run feedface began after it and never ended", CommandProject.lose_run),
     "after-the-phase-was-entered-anew": (
         "GREEN has no complete run for a signal",
         lambda gated: gated.gate("rewind", "green", "--reason", "again"),
-    ),
-    "after-the-phase-before-was-entered-anew": (
-        "RED has no complete run for a signal",
-        lambda gated: gated.gate("rewind", "red", "--reason", "one is missing"),
     ),
 }
 

@@ -58,7 +58,6 @@ def test_a_fact_is_taken_back(begin: Begin) -> None:
     ("story", "arguments", "problem"),
     [
         pytest.param("green", (), "no signal is waiting", id="no-signal"),
-        pytest.param("", (), "no signal is waiting", id="no-signal-and-no-task"),
         pytest.param(
             "refactor",
             ("refactoring_complete",),

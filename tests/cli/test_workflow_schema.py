@@ -25,11 +25,6 @@ def test_each_is_a_draft_07_schema(begin: Begin, name: str) -> None:
     assert gated.json("workflow", "schema", name) == schema
 
 
-def test_without_a_name_it_is_the_evaluation_s(begin: Begin) -> None:
-    gated = begin("")
-    assert gated.json("workflow", "schema") == gated.json("workflow", "schema", "evaluation")
-
-
 @pytest.mark.parametrize("name", ["nonsense", "", "../pyproject", "évaluation", "x" * 300])
 def test_there_is_no_other(begin: Begin, name: str) -> None:
     code, slug, _ = begin("").error("workflow", "schema", name)
