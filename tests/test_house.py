@@ -53,8 +53,7 @@ def test_processes_of_ours_load_nothing_of_the_project() -> None:
             assert options in (["'-I'", "'-S'"], ["'-m'", "'pytest'"], ["script"]), f"{name} starts Python with {words}"
         named = sum(ast.unparse(each) == "sys.executable" for each in ast.walk(code))
         inside_commands = sum(each.count("sys.executable") for each in commands)
-        # The demo's command starts in the demo's own folder.
-        assert named == inside_commands + (name == "cli.demo"), f"{name} starts Python in a way that is not seen here"
+        assert named == inside_commands, f"{name} starts Python in a way that is not seen here"
 
 
 def test_imports_upwards_and_rings_are_found(tmp_path: Path) -> None:

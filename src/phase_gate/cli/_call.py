@@ -122,7 +122,7 @@ def dispatch(given: list[str]) -> int:
     # Arguments after `--` are for pytest.
     ours = given[: given.index("--")] if "--" in given else given
     answer = _answer(given)
-    _print(answer, as_json="--json" in ours, is_quiet="-q" in ours)
+    print_answer(answer, as_json="--json" in ours, is_quiet="-q" in ours)
     return close_streams(answer.code)
 
 
@@ -174,7 +174,7 @@ def call_in(start: Path, given: list[str], *, environment: Mapping[str, str], in
     return answer
 
 
-def _print(answer: Done, *, as_json: bool, is_quiet: bool) -> None:
+def print_answer(answer: Done, *, as_json: bool, is_quiet: bool) -> None:
     following = answer.next_command
     if as_json:
         if not answer.is_printed:

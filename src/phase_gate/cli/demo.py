@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from phase_gate.cli._call import Call, Done, require_plugin
+from phase_gate.cli._call import Call, Done, call_in, print_answer, require_plugin
 from phase_gate.cli._streams import say
 from phase_gate.values import Value
 
@@ -95,7 +95,6 @@ def demo(call: Call) -> Done:
 def _play(call: Call, folder: Path) -> Done:
     # Its own configuration, so that the demo does not pick up a project around its folder.
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    output = subprocess.DEVNULL if call.arguments.json else None
     unexpected = 0
     for number, step in enumerate(STEPS, start=1):
         for name, text in step.writes:
@@ -103,11 +102,7 @@ def _play(call: Call, folder: Path) -> Done:
         if not call.arguments.json:
             say(f"\n{number}. {step.says}", color="1;36")
             say(f"$ {shlex.join(step.command)}", color="1", flush=True)
-        command = [sys.executable, "-m", *_MODULES[step.command[0]], *step.command[1:]]
-        done = subprocess.run(
-            command, cwd=folder, env=_environment(call, folder), stdout=output, stderr=output, check=False
-        )
-        unexpected += done.returncode != step.ends_with
+        unexpected += _run(call, folder, *step.command) != step.ends_with
     document = {"steps": len(STEPS), "unexpected": unexpected}
     if unexpected:
         text = f"\n{unexpected} of {len(STEPS)} steps did not end as expected: is another plugin in the way?"
@@ -116,19 +111,20 @@ def _play(call: Call, folder: Path) -> Done:
     return Done(text=last, document=document)
 
 
-#: What a command of the demo runs. pytest gets only what the demo needs: no cache folder, short tracebacks, and no
-#: other installed plugins.
-_MODULES = {
-    "phase-gate": ("phase_gate.cli",),
-    "pytest": ("pytest", "-p", "phase_gate.plugin", "-p", "no:cacheprovider", "--tb=line", "--no-header"),
-}
-
-
-def _environment(call: Call, folder: Path) -> dict[str, str]:
+def _run(call: Call, folder: Path, program: str, *words: str) -> int:
     kept = {name: value for name, value in call.environment.items() if not name.startswith(("PHASE_GATE_", "PYTEST_"))}
-    return {
+    # Only what the demo needs: no cache folder, short tracebacks, and no other installed plugins.
+    environment = {
         **kept,
         "XDG_STATE_HOME": str(folder / ".user-state"),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
+    if program == "phase-gate":
+        answer = call_in(folder, [*words], environment=environment, interactive=False)
+        print_answer(answer, as_json=False, is_quiet=call.arguments.json)
+        return answer.code
+    options = ("-p", "phase_gate.plugin", "-p", "no:cacheprovider", "--tb=line", "--no-header")
+    output = subprocess.DEVNULL if call.arguments.json else None
+    command = [sys.executable, "-m", "pytest", *options, *words]
+    return subprocess.run(command, cwd=folder, env=environment, stdout=output, stderr=output, check=False).returncode
