@@ -1,4 +1,4 @@
-"""`phase-gate workflow check`: everything that is wrong with workflow files."""
+"""`phase-gate workflow check`: the first thing that is wrong with each workflow file."""
 
 from __future__ import annotations
 
@@ -39,8 +39,6 @@ def test_the_text_has_file_line_and_remedy(begin: Begin) -> None:
     assert ran.out.splitlines() == [
         "rules/wrong.yaml:4:12: phases.WORK.tests can't be 'passed' [bad-workflow]",
         "  try: use one of: passing, failing, none",
-        "rules/wrong.yaml:6:12: phases.WORK.scope can't be 'all' [bad-workflow]",
-        "  try: use one of: suite, targets",
         "tdd: nothing wrong in workflow tdd, 4 phases",
     ]
     assert gated.files() == before, "it only looks"
@@ -50,18 +48,15 @@ def test_the_document_has_them_file_by_file(begin: Begin) -> None:
     gated = begin("")
     gated.project.write({"wrong.yaml": WRONG})
     document = gated.json("workflow", "check", "wrong.yaml", "tdd", "missing.yaml")
-    assert document["problems"] == 3
     wrong, tdd, missing = document["files"]
     assert (wrong["file"], wrong["workflow"]) == ("wrong.yaml", None)
-    assert wrong["problems"][0] == {
-        "line": 4,
-        "column": 12,
+    assert wrong["problem"] == {
         "slug": "bad-workflow",
-        "problem": "phases.WORK.tests can't be 'passed'",
+        "problem": "wrong.yaml:4:12: phases.WORK.tests can't be 'passed'",
         "remedy": "use one of: passing, failing, none",
     }
-    assert tdd == {"file": "tdd", "workflow": "tdd", "problems": []}
-    assert (missing["workflow"], missing["problems"][0]["problem"]) == (None, "there is no such file")
+    assert tdd == {"file": "tdd", "workflow": "tdd", "problem": None}
+    assert (missing["workflow"], missing["problem"]["problem"]) == (None, "missing.yaml: there is no such file")
 
 
 @pytest.mark.parametrize("name", shipped_workflow_names())
@@ -74,7 +69,7 @@ def test_without_a_file_it_is_the_project_s_own(begin: Begin) -> None:
     gated.project.write({"phase-gate.yaml": "workflow: wrong.yaml\n", "wrong.yaml": WRONG})
     ran = gated.gate("workflow", "check")
     assert ran.code == 2
-    assert ran.has("wrong.yaml:6:12: phases.WORK.scope can't be 'all'")
+    assert ran.has("wrong.yaml:4:12: phases.WORK.tests can't be 'passed'")
     (gated.root / "below").mkdir()
     gated.project.environment.chdir(gated.root / "below")
     assert gated.gate("workflow", "check").out == ran.out
@@ -98,4 +93,6 @@ def test_checks_of_the_project_s_workflow_need_commands(begin: Begin) -> None:
 
 
 def test_there_is_no_workflow_of_that_name(begin: Begin) -> None:
-    assert begin("").error("workflow", "check", "nope") == (2, "bad-workflow", "there is no workflow 'nope'")
+    ran = begin("").gate("workflow", "check", "nope")
+    assert ran.code == 2
+    assert ran.has("there is no workflow 'nope'")

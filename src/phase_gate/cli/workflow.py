@@ -3,63 +3,50 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phase_gate import exit_codes
-from phase_gate.cli._call import Call, Done
-from phase_gate.errors import UsageError, WorkflowError
-from phase_gate.values import as_dict
+from phase_gate.cli._call import Call, Done, describe_error
+from phase_gate.errors import PhaseGateError, UsageError, WorkflowError
 from phase_gate.visible import count, show_rows
 
 if TYPE_CHECKING:
-    from phase_gate.config.rule_files import Checked
     from phase_gate.project import Project
+    from phase_gate.workflow.model import Workflow
 
 
-# --- `phase-gate workflow check`: all errors in workflow files, each with its line. Read-only
+# --- `phase-gate workflow check`: the first error in each workflow file, with its line. Read-only
 
 
 def check(call: Call) -> Done:
     project = call.project()
     # In the configuration, the path is relative to the root; on the command line, to the current folder.
     given = [(name, call.start) for name in call.arguments.files] or [(project.configuration.workflow, project.root)]
-    checked = {name: _check(name, folder, project) for name, folder in given}
-    total = sum(len(each.problems) for each in checked.values())
-    return Done(
-        text=show_rows(row for name, each in checked.items() for row in _rows(name, each)),
-        document={
-            "problems": total,
-            "files": [
-                {
-                    "file": name,
-                    "workflow": None if each.workflow is None else each.workflow.name,
-                    "problems": [as_dict(problem) for problem in each.problems],
-                }
-                for name, each in checked.items()
-            ],
-        },
-        code=exit_codes.COMMAND_USAGE if total else exit_codes.OPEN,
-    )
+    rows, files = [], []
+    for name, folder in given:
+        try:
+            workflow = _load(name, folder, project)
+        except PhaseGateError as error:
+            rows += str(error).splitlines()
+            files.append({"file": name, "workflow": None, "problem": describe_error(error)})
+        else:
+            phases = count(len(workflow.phases), "phase")
+            rows.append(f"{name}: nothing wrong in workflow {workflow.name}, {phases}")
+            files.append({"file": name, "workflow": workflow.name, "problem": None})
+    has_problem = any(each["problem"] for each in files)
+    code = exit_codes.COMMAND_USAGE if has_problem else exit_codes.OPEN
+    return Done(text=show_rows(rows), document={"files": files}, code=code)
 
 
-def _check(name: str, folder: Path, project: Project) -> Checked:
+def _load(name: str, folder: Path, project: Project) -> Workflow:
     from phase_gate.config.documents import read_bytes
     from phase_gate.config.nodes import MAX_BYTES
-    from phase_gate.config.reading import Fault
-    from phase_gate.config.rule_files import Checked, check_workflow, find_workflow, read_plugins
+    from phase_gate.config.rule_files import check_workflow, find_workflow, read_plugins
 
-    path = find_workflow(name, root=folder)
-    try:
-        text = read_bytes(path, name=name, limit=MAX_BYTES, error=WorkflowError, if_missing="check the path")
-    except WorkflowError as error:
-        # An unreadable file must not prevent the check of the others.
-        problem = error.problem.removeprefix(f"{name}: ")
-        return Checked(problems=(Fault(line=1, column=1, slug=error.slug, problem=problem, remedy=error.remedy),))
-    configuration = project.configuration
+    path, configuration = find_workflow(name, root=folder), project.configuration
     return check_workflow(
-        text,
+        read_bytes(path, name=name, limit=MAX_BYTES, error=WorkflowError, if_missing="check the path"),
         name=name,
         extra_metrics=configuration.overlay.metrics if configuration.overlay else {},
         plugins=read_plugins(project),
@@ -75,16 +62,6 @@ def _is_own(path: Path, project: Project) -> bool:
         return path.resolve() == find_workflow(project.configuration.workflow, root=project.root).resolve()
     except WorkflowError:  # a plugin may provide it
         return False
-
-
-def _rows(name: str, checked: Checked) -> Iterator[str]:
-    for each in checked.problems:
-        yield f"{name}:{each.line}:{each.column}: {each.problem} [{each.slug}]"
-        yield f"  try: {each.remedy}"
-    if not checked.problems:
-        assert checked.workflow is not None, "what can't be read has a problem"
-        phases = count(len(checked.workflow.phases), "phase")
-        yield f"{name}: nothing wrong in workflow {checked.workflow.name}, {phases}"
 
 
 # --- `phase-gate workflow schema`: the JSON Schemas (draft-07) of our file formats

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 #: Our table in pyproject.toml.
 TABLE = ("tool", "phase-gate")
 
+_FAULTS = Reader(DocumentError)
+
 #: The deepest shipped file has 5 levels.
 MAX_DEPTH = 32
 
@@ -45,22 +47,20 @@ def read_document(text: str | bytes, *, name: str, limit: int) -> Node:
     """Return the only document in the text."""
     documents = read_documents(text, name=name, limit=limit)
     if len(documents) > 1:
-        Reader(DocumentError).stop(documents[1], "a second document begins here", "keep one document in this file")
+        _FAULTS.stop(documents[1], "a second document begins here", "keep one document in this file")
     return documents[0]
 
 
-def read_documents(text: str | bytes, *, name: str, limit: int, faults: Reader | None = None) -> list[Node]:
+def read_documents(text: str | bytes, *, name: str, limit: int) -> list[Node]:
     """Return the documents in the text, at least one.
 
     :param name: the file name, for messages.
     :param limit: the maximum size in bytes.
-    :param faults: raises the fault that stops reading.
     """
-    faults = faults or Reader(DocumentError)
-    source = decode_text(text, name=name, limit=limit, faults=faults)
+    source = decode_text(text, name=name, limit=limit)
     import yaml  # imported here, because it takes 12 ms and most runs read no YAML
 
-    builder = _Builder(name, faults)
+    builder = _Builder(name)
     try:
         # A generator, although its annotation is less specific: it keeps the parser until it is closed.
         parsed = cast("Generator[yaml.Event]", yaml.parse(source, Loader=choose_loader()))
@@ -86,11 +86,11 @@ def choose_loader() -> type[yaml.SafeLoader | yaml.CSafeLoader]:
 class _Builder:
     """Builds nodes from the parser's events."""
 
-    def __init__(self, file: str, faults: Reader) -> None:
-        self._file, self._faults = file, faults
+    def __init__(self, file: str) -> None:
+        self._file = file
 
     def refuse(self, place: tuple[int, int], problem: str, remedy: str) -> NoReturn:
-        self._faults.stop(Place.of(self._file, *place), problem, remedy)
+        _FAULTS.stop(Place.of(self._file, *place), problem, remedy)
 
     def read(self, events: Iterator[yaml.Event]) -> list[Node]:
         import yaml
@@ -103,7 +103,7 @@ class _Builder:
                     self.refuse(_place_of(event), "directives are not read", "take the line with % out")
                 node = self._node(next(events), "")
                 if isinstance(node, Text) and node.is_plain and not node:
-                    self._faults.stop(node, "the document is empty", "fill it, or take its --- line out")
+                    _FAULTS.stop(node, "the document is empty", "fill it, or take its --- line out")
                 documents.append(node)
         return documents
 
@@ -118,7 +118,7 @@ class _Builder:
             is_left_out = not event.style and not event.value and key is not None
             return self._text(event, key.at if key is not None and is_left_out else at, path)
         if depth == MAX_DEPTH:
-            self._faults.stop(at, f"nested deeper than {MAX_DEPTH} levels", "flatten the file")
+            _FAULTS.stop(at, f"nested deeper than {MAX_DEPTH} levels", "flatten the file")
         if isinstance(event, self._yaml.SequenceStartEvent):
             inner = f"an item of {path}"
             return Items.of([self._node(each, inner, depth + 1) for each in self._until("SequenceEndEvent")], at, path)
@@ -126,13 +126,13 @@ class _Builder:
         for each in self._until("MappingEndEvent"):
             place = self._check(each)
             if not isinstance(each, self._yaml.ScalarEvent):
-                self._faults.stop(place, "a key has to be a text", "write a plain word before the colon")
+                _FAULTS.stop(place, "a key has to be a text", "write a plain word before the colon")
             name = self._text(each, place, f"{path}.{each.value}" if path else each.value)
             if name == "<<" and name.is_plain:
-                self._faults.stop(place, "merge key <<", "write the merged keys out")
+                _FAULTS.stop(place, "merge key <<", "write the merged keys out")
             if name in entries:
                 first = next(each.at.line for each in entries if isinstance(each, Text) and each == name)
-                self._faults.stop(place, f"key {name[:60]!r} again, first in line {first}", "keep one of the two")
+                _FAULTS.stop(place, f"key {name[:60]!r} again, first in line {first}", "keep one of the two")
             entries[name] = self._node(next(self._events), name.path, depth + 1, name)
         return Table.of(entries, at, path)
 
@@ -142,7 +142,7 @@ class _Builder:
 
     def _text(self, event: yaml.ScalarEvent, at: Place, path: str) -> Text:
         if odd := find_odd_character(event.value):
-            self._faults.stop(at, f"the escape makes the character {odd}", "write printable text only")
+            _FAULTS.stop(at, f"the escape makes the character {odd}", "write printable text only")
         return Text.of(event.value, at, path, is_plain=not event.style)
 
     def _check(self, event: yaml.Event) -> Place:
@@ -150,11 +150,11 @@ class _Builder:
         place = Place.of(self._file, *_place_of(event))
         anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
         if isinstance(event, self._yaml.AliasEvent):
-            self._faults.stop(place, f"alias *{anchor}", "write the value out in full")
+            _FAULTS.stop(place, f"alias *{anchor}", "write the value out in full")
         if anchor is not None:
-            self._faults.stop(place, f"anchor &{anchor}", "write the value out wherever it is needed")
+            _FAULTS.stop(place, f"anchor &{anchor}", "write the value out wherever it is needed")
         if tag is not None:
-            self._faults.stop(place, f"tag {tag}", "remove the tag; quotes turn any value into a text")
+            _FAULTS.stop(place, f"tag {tag}", "remove the tag; quotes turn any value into a text")
         return place
 
 
@@ -281,9 +281,8 @@ def read_bytes(
         raise error(f"{name}: can't be read: {reason}", "make it a file that you may read") from None
 
 
-def decode_text(text: str | bytes, *, name: str, limit: int, faults: Reader | None = None) -> str:
+def decode_text(text: str | bytes, *, name: str, limit: int, faults: Reader = _FAULTS) -> str:
     """Return the text without its byte order mark; raise DocumentError if it is too long, or not plain UTF-8."""
-    faults = faults or Reader(DocumentError)
     size = len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "surrogatepass"))
     if size > limit:
         faults.stop(Place.of(name, 1, 1), f"bigger than {limit} bytes", "remove content that phase-gate does not use")

@@ -33,12 +33,11 @@ class Place(str):
     """`file:line:column`."""
 
     line: int
-    column: int
 
     @classmethod
     def of(cls, file: str, line: int, column: int) -> Place:
         place = cls(f"{file}:{line}:{column}")
-        place.line, place.column = line, column
+        place.line = line
         return place
 
 

@@ -1,18 +1,13 @@
-"""Convert the nodes of a file to annotated values, and report each fault with its line and column.
-
-Loading stops at the first fault. Checking collects the faults: a value with one is not made, but the others
-are still read.
-"""
+"""Convert the nodes of a file to annotated values, and raise the first fault with its line and column."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from phase_gate.codec import reader
-from phase_gate.config.nodes import Items, Node, Place, Scalar, Table, Text, closest_first, shorten, show
+from phase_gate.config.nodes import Items, Node, Scalar, Table, Text, closest_first, shorten, show
 from phase_gate.errors import ConditionError, PhaseGateError
 from phase_gate.identities import find_name_fault
 from phase_gate.values import MISSING, Value, default_of, fields, metadata_of
@@ -30,52 +25,21 @@ _TYPES: Mapping[type, tuple[str, str]] = {
 }
 
 
-class Fault(Value):
-    line: int
-    column: int
-    slug: str
-    problem: str
-    remedy: str
-
-
-class UnreadableError(Exception):
-    """Raised after a fault was collected that leaves no value. Suppressed where other values can still be read."""
-
-
 class Reader:
-    """Reads values from one file, and raises or collects its faults.
+    """Reads values from one file.
 
-    :param error: the error to raise for the first fault.
-    :param collects: whether to collect faults instead of raising the first one.
+    :param error: the error to raise for a fault.
     """
 
-    def __init__(self, error: type[PhaseGateError], *, collects: bool = False) -> None:
-        self.error, self.collects = error, collects
-        self.found: list[Fault] = []
+    def __init__(self, error: type[PhaseGateError]) -> None:
+        self.error = error
 
-    def report(self, where: object, problem: str, remedy: str) -> None:
-        """Raise the fault, or collect it; then the caller continues with its next check.
+    def stop(self, where: object, problem: str, remedy: str) -> NoReturn:
+        """Raise a fault.
 
         :param where: a node, or a place.
         """
-        place = getattr(where, "at", where)
-        if not self.collects:
-            raise self.error(f"{place}: {problem}", remedy)
-        line, column = (place.line, place.column) if isinstance(place, Place) else (1, 1)
-        self.found.append(Fault(line=line, column=column, slug=self.error.slug, problem=problem, remedy=remedy))
-
-    def stop(self, where: object, problem: str, remedy: str) -> NoReturn:
-        """Report a fault that leaves no value."""
-        self.report(where, problem, remedy)
-        raise UnreadableError
-
-    @contextmanager
-    def whole(self) -> Iterator[None]:
-        """Continue after faults in a block, and stop at its end if there were any."""
-        before = len(self.found)
-        yield
-        if len(self.found) > before:
-            raise UnreadableError
+        raise self.error(f"{getattr(where, 'at', where)}: {problem}", remedy)
 
     # --- values
 
@@ -97,17 +61,15 @@ class Reader:
         if (name := keys.pop("", "")) and default_of(kind, name) is MISSING:
             given.setdefault(name, node.path.rpartition(".")[2])  # the key of this table
         where = f" in {node.path}" if node.path else ""
-        with self.whole():
-            for key, row in table.items():
-                if key not in keys and key not in beside:
-                    remedy = f"use one of: {closest_first(key, (*keys, *beside))}"
-                    self.report(key, f"unknown key {shorten(key)}{where}", remedy)
-                elif key in keys and keys[key] not in given:
-                    with suppress(UnreadableError):
-                        given[keys[key]] = self._field(kind, keys[key], row)
-            for key, name in keys.items():
-                if name not in given and key not in table and default_of(kind, name) is MISSING:
-                    self.report(node, f"the key {key!r} is missing{where}", f"add it: `{key}: …`")
+        for key, row in table.items():
+            if key not in keys and key not in beside:
+                remedy = f"use one of: {closest_first(key, (*keys, *beside))}"
+                self.stop(key, f"unknown key {shorten(key)}{where}", remedy)
+            elif key in keys and keys[key] not in given:
+                given[keys[key]] = self._field(kind, keys[key], row)
+        for key, name in keys.items():
+            if name not in given and key not in table and default_of(kind, name) is MISSING:
+                self.stop(node, f"the key {key!r} is missing{where}", f"add it: `{key}: …`")
         return kind(**given)
 
     def table(self, node: Node) -> Table:
@@ -181,7 +143,7 @@ class Reader:
 
     def check_name(self, key: str, what: str, joint: str = "_") -> None:
         if not re.fullmatch(f"[a-z][a-z0-9{joint}]*", key):
-            self.report(key, f"{what} can't be named {shorten(key)}", f"use lower case, digits and `{joint}`")
+            self.stop(key, f"{what} can't be named {shorten(key)}", f"use lower case, digits and `{joint}`")
 
     def check_path(self, path: str, where: Node, *, otherwise: str = "") -> None:
         """Refuse a path outside of the project.
@@ -191,7 +153,7 @@ class Reader:
         is_absolute = path.startswith(("/", "~")) or path[1:2] == ":"
         if is_absolute or ".." in path.split("/") or "\\" in path or "\0" in path:
             remedy = f"write it from the root, with `/`{otherwise and f'; or {otherwise}'}"
-            self.report(where, f"{shorten(path)} is not a path below the root", remedy)
+            self.stop(where, f"{shorten(path)} is not a path below the root", remedy)
 
     # --- called by the codec
 
@@ -236,12 +198,7 @@ class Reader:
 
     def read_each(self, row: Node, read: Callable[[Any, Any], Any]) -> dict[str, Any]:
         """Return the values of a table with arbitrary keys."""
-        found = {}
-        with self.whole():
-            for key, each in self.table(row).items():
-                with suppress(UnreadableError):
-                    found[key] = read(each, self)
-        return found
+        return {key: read(each, self) for key, each in self.table(row).items()}
 
 
 def _as_list(row: Node) -> Node:

@@ -46,7 +46,7 @@ def take_names(names: Iterable[str], taken: dict[str, str], what: str, faults: R
     """Report names that are already taken, and add the others to `taken`."""
     for name in names:
         if name in taken:
-            faults.report(name, f"{name} is {taken[name]} already", f"give {what} a name of its own")
+            faults.stop(name, f"{name} is {taken[name]} already", f"give {what} a name of its own")
         taken[name] = what
 
 
@@ -66,17 +66,17 @@ class Vocabulary(Value):
         for name in guards:
             if name not in self.guards and not (self.offers and self.offers(name)):
                 known = closest_first(name, sorted(self.guards))
-                self.faults.report(name, f"unknown guard {shorten(name)}", f"use one of: {known}")
+                self.faults.stop(name, f"unknown guard {shorten(name)}", f"use one of: {known}")
         self.check_condition(condition, condition)
         if not names_in(condition) - set(self.constants):
             problem = "the condition measures nothing"
-            self.faults.report(condition, problem, "compare at least one metric or fact")
+            self.faults.stop(condition, problem, "compare at least one metric or fact")
 
     def check_new_guards(self, guards: Mapping[str, Guard]) -> None:
         """Report faults of the guards of a file."""
         for key, guard in guards.items():
             if guard.name in self.guards:
-                self.faults.report(key, f"guard {guard.name} exists already", "give your guard another name")
+                self.faults.stop(key, f"guard {guard.name} exists already", "give your guard another name")
             self.check_guard(guard, key)
 
     def check_guard(self, guard: Guard, where: str) -> None:
@@ -87,26 +87,23 @@ class Vocabulary(Value):
         for name in _PLACEHOLDER.findall(guard.detail):
             if name not in self.types:
                 problem = f"unknown name {shorten(name)} in the detail of guard {guard.name}"
-                self.faults.report(where, problem, f"use one of: {closest_first(name, self.types)}")
+                self.faults.stop(where, problem, f"use one of: {closest_first(name, self.types)}")
         if re.search("[{}]", _PLACEHOLDER.sub("", guard.detail)):
             problem = f"a lone brace in the detail of guard {guard.name}"
-            self.faults.report(where, problem, "write {metric}, or no brace")
+            self.faults.stop(where, problem, "write {metric}, or no brace")
         self.check_condition(guard.condition, where)
 
     def check_condition(self, condition: str, where: str) -> None:
-        """Report unknown names in a condition, or else types that can't be compared."""
-        unknown = sorted(names_in(condition) - self.types.keys())
-        for name in unknown:
+        """Report unknown names in a condition, and types that can't be compared."""
+        for name in sorted(names_in(condition) - self.types.keys()):
             if name in _GATE_NAMES:
-                self.faults.report(where, f"{name} is known in gate_2 and exit_allowed only", "use metrics here")
-            else:
-                problem = f"unknown name {shorten(name)} in a condition"
-                self.faults.report(where, problem, f"use one of: {closest_first(name, self.types)}")
-        if not unknown:
-            try:
-                check_types(condition, self.types)
-            except ConditionError as wrong:
-                self.faults.report(where, wrong.problem, wrong.remedy)
+                self.faults.stop(where, f"{name} is known in gate_2 and exit_allowed only", "use metrics here")
+            problem = f"unknown name {shorten(name)} in a condition"
+            self.faults.stop(where, problem, f"use one of: {closest_first(name, self.types)}")
+        try:
+            check_types(condition, self.types)
+        except ConditionError as wrong:
+            self.faults.stop(where, wrong.problem, wrong.remedy)
 
     def conjoin(self, one: str, other: str) -> str:
         """Return the condition that both hold, with the place of the second one."""
@@ -156,31 +153,30 @@ class PipelineCheck(Value, kw_only=False):
         main = [phase.name for phase in workflow.phases if not phase.recovers]
         if workflow.start != "first":
             problem = "a pipeline begins with its first phase"
-            faults.report(find(self.node, "start"), problem, "write `start: first`, or leave it out")
+            faults.stop(find(self.node, "start"), problem, "write `start: first`, or leave it out")
         if workflow.first.recovers:
             problem = "the first phase can't be one that recovers"
-            faults.report(workflow.first.name, problem, "begin with a phase that does the work")
+            faults.stop(workflow.first.name, problem, "begin with a phase that does the work")
         if self.rules.drift is not None:
             self._check_number(self.rules.drift.lines, find(self.node, "drift", "lines"))
         for kind, target in self.rules.routes.items():
             if kind not in CHANGE_TYPES:
                 problem = f"there are no change requests of type {shorten(kind)}"
-                faults.report(kind, problem, f"use one of: {closest_first(kind, CHANGE_TYPES)}")
+                faults.stop(kind, problem, f"use one of: {closest_first(kind, CHANGE_TYPES)}")
             if target not in main:
                 problem = f"a change request can't lead to {shorten(target)}"
-                faults.report(find(self.node, "routes", kind), problem, f"use one of: {closest_first(target, main)}")
+                faults.stop(find(self.node, "routes", kind), problem, f"use one of: {closest_first(target, main)}")
         for key, phase in phases.items():
             self._check_phase(phase, find(self.node, "phases", key))
 
     def _check_number(self, given: float | str, where: Node) -> float:
-        """Return a number, or the value of the parameter of that name; 1 if there is none, which is reported."""
+        """Return a number, or the value of the parameter of that name."""
         parameters = self.workflow.parameters
         value = parameters.get(given) if isinstance(given, str) else given
         if isinstance(value, bool) or not isinstance(value, int | float):
             known = [each for each, held in parameters.items() if isinstance(held, int | float)]
             problem = f"{shorten(str(given))} is neither a number nor a parameter with one"
-            self.faults.report(where, problem, f"use one of: {closest_first(str(given), known)}")
-            return 1
+            self.faults.stop(where, problem, f"use one of: {closest_first(str(given), known)}")
         return value
 
     def _check_phase(self, phase: Phase, row: Node) -> None:
@@ -189,7 +185,7 @@ class PipelineCheck(Value, kw_only=False):
         if phase.on_failure and phase.on_failure.upper() not in recovering:
             names = closest_first(phase.on_failure.upper(), recovering)
             remedy = f"use one of: {names}" if names else "give a phase `recovers: true`, and name that one"
-            faults.report(phase.on_failure, f"a failing gate can't lead to {shorten(phase.on_failure.upper())}", remedy)
+            faults.stop(phase.on_failure, f"a failing gate can't lead to {shorten(phase.on_failure.upper())}", remedy)
         for name in requires.checks:
             faults.check_name(name, "a check")
         if requires.consensus is not None:
@@ -199,7 +195,7 @@ class PipelineCheck(Value, kw_only=False):
         if (phase.routes or phase.raises) and not self.rules.routes:
             problem = "the workflow has no routes for change requests"
             where = find(row, "routes" if phase.routes else "raises")
-            faults.report(where, problem, "add `routes:` with their types at the top")
+            faults.stop(where, problem, "add `routes:` with their types at the top")
         for name in phase.raises:
             self._check_source(name)
         if phase.recovers:
@@ -209,37 +205,37 @@ class PipelineCheck(Value, kw_only=False):
             ]
             if len(records) != 1:
                 problem = "a phase that recovers requires one artifact with the root cause"
-                faults.report(find(row, "recovers"), problem, f"give it an artifact with `schema: {ROOT_CAUSE}`")
+                faults.stop(find(row, "recovers"), problem, f"give it an artifact with `schema: {ROOT_CAUSE}`")
             if phase.next:
                 problem = "the record of a recovery names the phase that follows"
-                faults.report(phase.next, problem, "remove `next`")
+                faults.stop(phase.next, problem, "remove `next`")
 
     def _check_consensus(self, consensus: Consensus, row: Node) -> None:
         if not consensus.on:
-            self.faults.report(find(row, "on"), "a consensus needs artifacts", "name the artifacts that are voted on")
+            self.faults.stop(find(row, "on"), "a consensus needs artifacts", "name the artifacts that are voted on")
         for name in consensus.on:
             self._check_artifact(name)
         for key, most in (("threshold", 1), ("voters", 1000)):
             value = self._check_number(getattr(consensus, key), where := find(row, key))
             # With no voters, or a threshold of 0, there would always be a consensus.
             if not 0 < value <= most:
-                self.faults.report(where, f"{where.path} can't be {value}", f"write more than 0, up to {most}")
+                self.faults.stop(where, f"{where.path} can't be {value}", f"write more than 0, up to {most}")
 
     def _check_artifact(self, name: str) -> None:
         known = self.rules.artifacts
         if name not in known:
             remedy = f"use one of: {closest_first(name, known)}" if known else "describe it under `artifacts:`"
-            self.faults.report(name, f"there is no artifact {shorten(name)}", remedy)
+            self.faults.stop(name, f"there is no artifact {shorten(name)}", remedy)
 
     def _check_source(self, name: str) -> None:
         """Check that this name can raise change requests."""
         reports = [each.name for each in self.rules.artifacts.values() if each.schema == AUDIT]
         if name == DRIFT and self.rules.drift is None:
             remedy = "add `drift: {files: [...], lines: ...}`"
-            self.faults.report(name, "the workflow does not define drift", remedy)
+            self.faults.stop(name, "the workflow does not define drift", remedy)
         elif name not in (DRIFT, *reports):
             remedy = f"use one of: {closest_first(name, [DRIFT, *reports])}"
-            self.faults.report(name, f"{shorten(name)} raises no requests", remedy)
+            self.faults.stop(name, f"{shorten(name)} raises no requests", remedy)
 
 
 # --- guards of pipelines

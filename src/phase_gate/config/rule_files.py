@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from phase_gate.config.documents import read_bytes, read_documents
 from phase_gate.config.nodes import MAX_BYTES, closest_first, plain, shorten
-from phase_gate.config.reading import Fault, Reader, UnreadableError
+from phase_gate.config.reading import Reader
 from phase_gate.config.rule_checks import Vocabulary, name_types, type_of
 from phase_gate.config.workflow_parser import build_workflow, parse_guards, parse_workflow
-from phase_gate.errors import ConfigurationError, DocumentError, WorkflowError
-from phase_gate.values import Value, replace, without_defaults
+from phase_gate.errors import ConfigurationError, WorkflowError
+from phase_gate.values import replace, without_defaults
 from phase_gate.workflow.model import (
     Gate1,
     Guard,
@@ -30,9 +29,6 @@ from phase_gate.workflow.sections import Overlay, PhaseOverlay
 
 if TYPE_CHECKING:
     from phase_gate.project import Project
-
-#: More errors than a user fixes at once. The next check reports the rest.
-MAX_FAULTS = 100
 
 _SHIPPED = Path(__file__).parents[1] / "workflows"
 #: Guards for all workflows, and guards that only a pipeline can measure.
@@ -169,49 +165,34 @@ def _check_names(workflow: Workflow, overlay: Overlay, faults: Reader) -> None:
             faults.stop(name, problem, f"write a value like {workflow.parameters[name]}")
 
 
-# --- all errors of a workflow file, not only the first one
-
-
-class Checked(Value):
-    """The errors of a file, sorted by line, and the workflow, if it could be read."""
-
-    problems: tuple[Fault, ...]
-    workflow: Workflow | None = None
-
-
 def check_workflow(
-    text: str | bytes,
+    text: bytes,
     *,
     name: str,
     extra_metrics: Mapping[str, MetricType] = {},
     plugins: bytes = b"",
     commands: Collection[str] | None = None,
-) -> Checked:
-    """Return all errors of a workflow file: all errors of form, or else all errors of meaning.
+) -> Workflow:
+    """Return the workflow of a file. Raises an error, as a run would; and for a check that nothing runs.
 
     :param name: the file name, for messages.
     :param extra_metrics: metrics of plugins and commands, in addition to the built-in ones.
     :param plugins: the source code of plugins that offer guards.
     :param commands: commands that the project configures; None if the project is unknown.
     """
-    syntax, faults = Reader(DocumentError, collects=True), Reader(WorkflowError, collects=True)
     known = Vocabulary(
         types=extra_metrics,
         guards=load_shipped_guards(),
-        faults=faults,
+        faults=Reader(WorkflowError),
         offers=lambda guard: guard.encode() in plugins,
     )
-    workflow = None
-    with suppress(UnreadableError):
-        workflow = build_workflow(read_documents(text, name=name, limit=MAX_BYTES, faults=syntax), known, name=name)
-        for phase in workflow.phases:
-            for check in requires_of(phase).checks:
-                if commands is not None and check not in commands:
-                    problem = f"nothing runs the check {check}, which {phase.name} requires"
-                    remedy = f"describe the command {check} under `evidence: commands:` in the settings"
-                    faults.report(check, problem, remedy)
-    found = sorted({*syntax.found, *faults.found}, key=lambda each: (each.line, each.column, each.problem))
-    return Checked(problems=tuple(found[:MAX_FAULTS]), workflow=workflow)
+    workflow = build_workflow(read_documents(text, name=name, limit=MAX_BYTES), known, name=name)
+    for phase in workflow.phases:
+        for check in requires_of(phase).checks:
+            if commands is not None and check not in commands:
+                problem = f"nothing runs the check {check}, which {phase.name} requires"
+                known.faults.stop(check, problem, f"describe the command {check} under `evidence: commands:`")
+    return workflow
 
 
 # --- guards of plugins

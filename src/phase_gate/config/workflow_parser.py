@@ -7,14 +7,13 @@ one per phase. Gate 2 is the explicit signal in both: a file can state that, but
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import TypeVar
 
 from phase_gate.config.documents import read_document, read_documents
 from phase_gate.config.nodes import MAX_BYTES, Node, Table, Text, closest_first, find, plain, shorten
-from phase_gate.config.reading import Reader, UnreadableError
+from phase_gate.config.reading import Reader
 from phase_gate.config.rule_checks import (
     RESERVED_NAMES,
     PipelineCheck,
@@ -132,7 +131,6 @@ def build_workflow(nodes: Sequence[Node], known: Vocabulary, *, name: str) -> Wo
         workflow = _read_gate_documents(nodes, known, name=name)
     else:
         workflow = _read_workflow(nodes[0], known)
-    _check_order(workflow, known.faults)
     return without_pipeline_guards(workflow)
 
 
@@ -140,25 +138,23 @@ def _read_workflow(node: Node, known: Vocabulary) -> Workflow:
     """Return the workflow of a workflow file."""
     faults = known.faults
     file = faults.read(_File, node)
-    with faults.whole():
-        if not _WORKFLOW_NAME.fullmatch(file.workflow):
-            problem = f"a workflow can't be named {shorten(file.workflow)}"
-            faults.report(file.workflow, problem, "use letters, digits, `.`, `-` and `_`")
-        _check_names(file, known)
-        rows = _name_phases(file.phases.items(), faults)
-        if not file.phases:
-            faults.report(find(node, "phases"), "there are no phases", "describe at least one phase")
+    if not _WORKFLOW_NAME.fullmatch(file.workflow):
+        problem = f"a workflow can't be named {shorten(file.workflow)}"
+        faults.stop(file.workflow, problem, "use letters, digits, `.`, `-` and `_`")
+    _check_names(file, known)
+    rows = _name_phases(file.phases.items(), faults)
+    if not file.phases:
+        faults.stop(find(node, "phases"), "there are no phases", "describe at least one phase")
     workflow = _make_workflow(file, rows, known)
-    with faults.whole():
-        _check_next(rows, faults)
-        if workflow.pipeline is not None:
-            PipelineCheck(workflow, workflow.pipeline, node, faults).check(file.phases)
-        vocabulary = replace(known, types=name_types(workflow), constants=workflow.parameters)
-        vocabulary.check_new_guards(file.guards)
-        vocabulary = replace(vocabulary, guards=workflow.guards)
-        for row in rows.values():
-            vocabulary.check_gate(row.gate_1.condition, row.gate_1.guards)
-            _check_fixed(row, faults)
+    _check_next(rows, faults)
+    if workflow.pipeline is not None:
+        PipelineCheck(workflow, workflow.pipeline, node, faults).check(file.phases)
+    vocabulary = replace(known, types=name_types(workflow), constants=workflow.parameters)
+    vocabulary.check_new_guards(file.guards)
+    vocabulary = replace(vocabulary, guards=workflow.guards)
+    for row in rows.values():
+        vocabulary.check_gate(row.gate_1.condition, row.gate_1.guards)
+        _check_fixed(row, faults)
     return workflow
 
 
@@ -168,7 +164,7 @@ def _check_names(file: _File, known: Vocabulary) -> None:
     take_names(file.metrics, taken, "a metric", faults)
     for metric, kind in file.metrics.items():
         if known.types.get(metric, kind) != kind:
-            faults.report(metric, f"a plugin measures {metric} as {known.types[metric]}", "use that type")
+            faults.stop(metric, f"a plugin measures {metric} as {known.types[metric]}", "use that type")
     taken.update(dict.fromkeys(known.types, "a metric of a plugin"))
     take_names(file.facts, taken, "a fact", faults)
     take_names(file.parameters, taken, "a parameter", faults)
@@ -217,7 +213,7 @@ def _check_next(rows: Mapping[Text, _Phase], faults: Reader) -> None:
         target = row.next.upper()
         if target and not row.recovers and target not in (*others, DONE):
             remedy = f"use one of: {closest_first(target, (*others, DONE))}"
-            faults.report(row.next, f"{shorten(target)} can't follow {name}", remedy)
+            faults.stop(row.next, f"{shorten(target)} can't follow {name}", remedy)
 
 
 def _read_gate_documents(nodes: Sequence[Node], known: Vocabulary, *, name: str) -> Workflow:
@@ -232,16 +228,11 @@ def _read_gate_documents(nodes: Sequence[Node], known: Vocabulary, *, name: str)
         guards={**shipped.guards, **known.guards},
     )
     vocabulary = replace(known, types=name_types(workflow), constants=workflow.parameters, guards=workflow.guards)
-    read: list[_GateDocument] = []
-    with faults.whole():
-        for node in nodes:
-            with suppress(UnreadableError):
-                read.append(faults.read(_GateDocument, node))
-    with faults.whole():
-        documents = _name_phases([(document.phase, document) for document in read], faults)
-        for document in read:
-            vocabulary.check_gate(document.gate_1.condition, document.gate_1.guards)
-            _check_fixed(document, faults)
+    read = [faults.read(_GateDocument, node) for node in nodes]
+    documents = _name_phases([(document.phase, document) for document in read], faults)
+    for document in read:
+        vocabulary.check_gate(document.gate_1.condition, document.gate_1.guards)
+        _check_fixed(document, faults)
     phases = []
     for (phase, document), following in zip(documents.items(), [*documents, DONE][1:], strict=True):
         # A phase that `tdd` does not have gets the guard that every phase needs: a complete run.
@@ -258,18 +249,18 @@ def _read_gate_documents(nodes: Sequence[Node], known: Vocabulary, *, name: str)
 
 
 def _name_phases(rows: Iterable[tuple[str, T]], faults: Reader) -> dict[Text, T]:
-    """Return the phases by their names in capitals. Invalid names are reported."""
+    """Return the phases by their names in capitals."""
     named: dict[Text, T] = {}
     for key, row in rows:
         assert isinstance(key, Text)
         name = key.upper()
         if name in named:
-            faults.report(key, f"phase {name} is defined twice", "keep one; upper and lower case are the same")
-        elif name in _RESERVED_PHASES:
-            faults.report(key, f"the name {name} is reserved", "give the phase another name")
-        elif not _PHASE_NAME.fullmatch(key):
+            faults.stop(key, f"phase {name} is defined twice", "keep one; upper and lower case are the same")
+        if name in _RESERVED_PHASES:
+            faults.stop(key, f"the name {name} is reserved", "give the phase another name")
+        if not _PHASE_NAME.fullmatch(key):
             problem = f"a phase can't be named {shorten(key)}"
-            faults.report(key, problem, "use letters, digits and `_`, a letter first")
+            faults.stop(key, problem, "use letters, digits and `_`, a letter first")
         named[Text.of(name, key.at, key.path)] = row
     return named
 
@@ -287,47 +278,4 @@ def _check_fixed(row: _Phase | _GateDocument, faults: Reader) -> None:
     for condition, expected, why in stated:
         if isinstance(condition, Text) and condition != expected:
             problem = f"{condition.path} can't be changed: {why}"
-            faults.report(condition, problem, f"write `{expected}`, or leave it out")
-
-
-# --- whether every phase is reachable, and can reach the end
-
-
-def _check_order(workflow: Workflow, faults: Reader) -> None:
-    """Refuse a phase that can't be reached, and phases that never end."""
-    following = {phase.name: frozenset(_following(phase, workflow)) for phase in workflow.phases}
-    reached = _reach(workflow.first.name, following)
-    for phase in workflow.phases:
-        if phase.name not in reached:
-            problem = f"phase {phase.name} can't be reached from {workflow.first.name}"
-            key = "on_failure" if phase.recovers else "next"
-            faults.report(phase.name, problem, f"let the `{key}` of another phase name {phase.name}")
-    lost = [phase.name for phase in workflow.phases if DONE not in _reach(phase.name, following)]
-    if lost:
-        problem = f"no path leads from {', '.join(lost)} to {DONE}: the phases repeat forever"
-        faults.report(lost[0], problem, f"end with `next: {DONE}`, or give a phase `may_end_cycle: true`")
-
-
-def _following(phase: Phase, workflow: Workflow) -> Iterator[str]:
-    """Yield the phases that may follow a phase, except by the option to return to an earlier one."""
-    if phase.recovers:
-        # The record names the failed phase, or an earlier one.
-        yield from (each.name for each in workflow.phases if not each.recovers)
-    else:
-        yield phase.next
-    if phase.may_end_cycle:
-        yield DONE
-    if phase.on_failure:
-        yield phase.on_failure
-    if phase.routes and workflow.pipeline is not None:
-        yield from workflow.pipeline.routes.values()
-
-
-def _reach(start: str, following: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """Return the phases that can be reached from a phase, including itself."""
-    reached, left = {start}, [start]
-    while left:
-        new = following.get(left.pop(), frozenset()) - reached
-        reached |= new
-        left.extend(new)
-    return frozenset(reached)
+            faults.stop(condition, problem, f"write `{expected}`, or leave it out")
