@@ -57,7 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--phase-report",
         metavar="FILE",
         action="append",
-        help="Write the evaluation to FILE, by its suffix: .json, .md, .xml (JUnit), .env (dotenv); .html tells the"
+        help="Write the evaluation to FILE, by its suffix: .json, .md, .env (dotenv); .html tells the"
         " task's whole story. May be repeated.",
     )
     add(

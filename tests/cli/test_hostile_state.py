@@ -191,10 +191,10 @@ def test_a_task_of_a_pipeline(project: Project, poison: Poison) -> None:
 def test_a_run_in_such_a_folder(begin: Begin) -> None:
     gated = _tdd(begin)
     poison_folder(_folder(gated.root), words)
-    ran = gated.project.run("--phase=refactor", "--phase-report=verdict.md", "--phase-report=verdict.xml")
+    ran = gated.project.run("--phase=refactor", "--phase-report=verdict.md", "--phase-report=verdict.env")
     assert FORGED in ran.out
     assert list(is_clean(ran.out)) == []
-    for name in ("verdict.md", "verdict.xml"):
+    for name in ("verdict.md", "verdict.env"):
         text = (gated.root / name).read_text(encoding="utf-8")
         assert FORGED in text
         assert list(is_clean(text)) == []

@@ -159,7 +159,7 @@ def test_the_junit_report_of_the_tests_has_the_verdict(project: Project, github:
 def test_combine_tells_the_same(project: Project, github: Runner) -> None:
     project.run("--phase=green", "--phase-shard=1/1")
     assert github.output.read_text(encoding="utf-8") == ""
-    ran = project.gate("ci", "combine", "--report", "verdict.xml")
+    ran = project.gate("ci", "combine", "--report", "verdict.env")
     assert ran.code == 10
     assert commands(ran.out)[0].startswith("::error title=Gate 1 is closed")
     assert github.outputs()["streak"] == "1"

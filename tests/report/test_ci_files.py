@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
-from phase_gate.report.ci_files import annotate, outputs, render_dotenv, render_junit, verdict_words
+from phase_gate.report.ci_files import annotate, outputs, render_dotenv, verdict_words
 
 HOSTILE = 'x\n::error::boo\r\n##[error]no %0A "<&>" ]]> \x00\x1b[31m \ud800 ::stop,a=b'
 
@@ -131,7 +130,7 @@ def test_long_sentences_are_cut() -> None:
     assert len(verdict_words(document(reason="a" * 10_000))["reason"]) == 500
 
 
-# --- GitLab, JUnit
+# --- GitLab
 
 
 def test_dotenv_has_one_plain_variable_a_line() -> None:
@@ -142,43 +141,3 @@ def test_dotenv_has_one_plain_variable_a_line() -> None:
     assert "PHASE_GATE_CAN_EXIT=true" in rows
     assert len(rows) < 20
     assert len(text.encode()) < 5 * 1024
-
-
-@pytest.mark.parametrize(
-    ("changes", "failures", "skipped"),
-    [
-        pytest.param({}, 0, 0, id="both-hold"),
-        pytest.param(ABSENT, 0, 1, id="nobody-gave-the-signal"),
-        pytest.param(CLOSED, 1, 0, id="gate-1-closed"),
-        pytest.param({**CLOSED, **BLOCKED}, 2, 0, id="blocked"),
-    ],
-)
-def test_junit_has_one_case_a_gate(changes: Any, failures: int, skipped: int) -> None:
-    suite = ElementTree.fromstring(render_junit(document(**changes)))[0]
-    counts = {name: int(suite.attrib[name]) for name in ("tests", "failures", "skipped", "errors")}
-    assert counts == {"tests": 2, "failures": failures, "skipped": skipped, "errors": 0}
-    assert len(suite.findall("testcase")) == 2
-    assert len(suite.findall(".//failure")) == failures
-    assert len(suite.findall(".//skipped")) == skipped
-    properties = {each.attrib["name"]: each.attrib["value"] for each in suite.iter("property")}
-    assert properties["phase-gate.phase"] == "GREEN"
-
-
-def test_junit_says_what_is_open() -> None:
-    gate_1 = {
-        "open": False,
-        "clauses": [{"text": "tests_failing == 0", "met": False, "shown": "1"}],
-        "guards": [guard("tests-kept", met=False), guard("no-new-skips", met=False, waived=True)],
-    }
-    text = render_junit(document(gate_1=gate_1, findings=[finding("tests-kept", id="t.py::test_a", detail="is gone")]))
-    failure = ElementTree.fromstring(text).find(".//failure")
-    assert failure is not None
-    assert failure.text == (
-        "tests_failing == 0: 1\ntests-kept: what is wrong\n  t.py::test_a is gone\nnext: pytest --phase=refactor"
-    )
-
-
-def test_no_text_can_leave_the_xml() -> None:
-    text = render_junit(document(**{**CLOSED, "reason": HOSTILE}))
-    suite = ElementTree.fromstring(text.encode("utf-8"))[0]
-    assert suite.attrib["failures"] == "1"

@@ -306,7 +306,7 @@ ci combine: Combine the records of shards into one run
   folder [DIR]  folder with the records, at any depth; by default phase-gate-shards in the root
   --exit gate1|dual  what 0 means: Gate 1 (default), or both gates
   --exit-signal REASON  give the exit signal 'done' for this run
-  --report FILE repeated  write the verdict to FILE (.json, .md, .html, .xml, .env); may be repeated
+  --report FILE repeated  write the verdict to FILE (.json, .md, .html, .env); may be repeated
 
 # set up and maintain
 

@@ -1,17 +1,17 @@
-"""What CI systems get of a verdict: annotations, outputs and summaries, variables, JUnit XML."""
+"""What CI systems get of a verdict: annotations, outputs and summaries, variables."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from phase_gate.gate.measured import place_of
-from phase_gate.gate.verdict import ANSWERS, Evaluation, ask_gate_1_only, evaluation_to_json, show_next, show_verdict
+from phase_gate.gate.verdict import Evaluation, ask_gate_1_only, evaluation_to_json, show_next, show_verdict
 from phase_gate.report.markdown import render_markdown
 from phase_gate.values import Value
-from phase_gate.visible import show_line, show_rows, show_text
+from phase_gate.visible import show_line, show_text
 from phase_gate.workflow.settings import ExitMeaning
 
 #: Annotations of one kind that a step shows.
@@ -21,8 +21,6 @@ _LONGEST = 500
 
 #: Answers that mean that a person is needed.
 _NEEDS_PERSON = frozenset({"blocked", "test-wrong"})
-#: Answers that keep Gate 2 closed on purpose; any other absence is no failure.
-_REFUSALS = frozenset({*_NEEDS_PERSON, "not-done", "malformed", "refused"})
 
 
 class CiOutput(Value):
@@ -179,42 +177,3 @@ def render_dotenv(document: Mapping[str, Any]) -> str:
 def suite_properties(document: Mapping[str, Any]) -> dict[str, str]:
     """Return the verdict as `<properties>` of a test suite."""
     return {f"phase-gate.{name}": value for name, value in verdict_words(document).items()}
-
-
-def render_junit(document: Mapping[str, Any]) -> str:
-    """Return JUnit XML with one test case per gate. The tests are in pytest's own file."""
-    from xml.etree.ElementTree import Element, SubElement, tostring
-
-    gate_1, gate_2, home = document["gate_1"], document["gate_2"], f"phase-gate.{document['phase']}"
-    suites = Element("testsuites", name="phase-gate")
-    name = f"phase-gate {document['phase']}"
-    suite = SubElement(suites, "testsuite", name=name, timestamp=str(document["timestamp"]), time="0")
-    properties = SubElement(suite, "properties")
-    for key, value in suite_properties(document).items():
-        SubElement(properties, "property", name=key, value=value)
-    # Characters that XML forbids are invisible: show_line writes them as escapes.
-    first = SubElement(suite, "testcase", classname=home, name=show_line(f"Gate 1: {gate_1['name']}"), time="0")
-    second = SubElement(suite, "testcase", classname=home, name="Gate 2: explicit exit signal", time="0")
-    if not gate_1["open"]:
-        failure = SubElement(first, "failure", message=show_line(document["reason"]), type="closed")
-        failure.text = show_rows(_what_is_open(document))
-    if not gate_2["open"]:
-        kind = "failure" if gate_2["answer"] in _REFUSALS else "skipped"
-        SubElement(second, kind, message=show_line(f"{ANSWERS[gate_2['answer']]} {gate_2['reason']}".strip()))
-    for counted, element in (("failures", "failure"), ("skipped", "skipped")):
-        suite.set(counted, str(len(suite.findall(f"testcase/{element}"))))
-    suite.attrib |= {"tests": "2", "errors": "0"}
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(suites, encoding="unicode") + "\n"
-
-
-def _what_is_open(document: Mapping[str, Any]) -> Iterator[str]:
-    for clause in document["gate_1"]["clauses"]:
-        if clause["met"] is not True:
-            yield f"{clause['text']}: {clause['shown']}"
-    for guard in document["gate_1"]["guards"]:
-        if guard["met"] is not True and not guard["waived"]:
-            yield f"{guard['name']}: {guard['detail']}"
-    for row in document["findings"]:
-        if row["tier"] == "hard":
-            yield f"  {place_of(row)} {row['detail']}".rstrip()
-    yield f"next: {show_next(document['next_command'], document['next_hint'], document['status'])}"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from phase_gate.report.story import Story
 
 #: Reports on one run's verdict; a page tells the whole story of the task.
-REPORT_SUFFIXES = (".json", ".md", ".html", ".xml", ".env")
+REPORT_SUFFIXES = (".json", ".md", ".html", ".env")
 #: Reports on the whole story of a task.
 STORY_SUFFIXES = (".html", ".md")
 
@@ -49,7 +49,7 @@ def prepare_reports(paths: Iterable[Path]) -> None:
             load_template()
         elif suffix == ".md":
             import phase_gate.report.markdown
-        elif suffix in (".env", ".xml"):
+        elif suffix == ".env":
             import phase_gate.report.ci_files  # noqa: F401
 
 
@@ -73,9 +73,9 @@ def _render(suffix: str, evaluation: Evaluation) -> str:
         return render_markdown(document)
     if suffix == ".json":
         return json.dumps(document, indent=2) + "\n"
-    from phase_gate.report.ci_files import render_dotenv, render_junit
+    from phase_gate.report.ci_files import render_dotenv
 
-    return render_dotenv(document) if suffix == ".env" else render_junit(document)
+    return render_dotenv(document)
 
 
 def write_story(path: Path, story: Story) -> int:
