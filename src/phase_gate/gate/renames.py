@@ -63,7 +63,7 @@ def _by_likeness(ids: Iterable[str], inventory: Inventory, *, named: bool) -> di
     for test_id in ids:
         path, name = split_id(test_id)
         body = inventory.body(test_id)
-        if not body and named:
+        if not body and named and path in inventory.files:
             # Inherited, made at run time, or a text with examples: the whole file has to be the same.
             body, name = inventory.files[path].content, name if path.endswith(".py") else ""
         if body:
