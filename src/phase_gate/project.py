@@ -9,8 +9,8 @@ from pathlib import Path
 
 from phase_gate.codec import from_json
 from phase_gate.errors import PhaseGateError, StateError, UsageError, WorkflowError
+from phase_gate.storage.opening import guard_file
 from phase_gate.storage.paths import DEFAULT_TASK, task_folder, task_names
-from phase_gate.storage.rollback_guard import RollbackGuard
 from phase_gate.storage.root import Climb, find_root, has_own_table, own_folders, refuse_links
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.fingerprint import Tree, take_tree
@@ -108,7 +108,7 @@ class Project(Value):
             "keep_objects": self.configuration.keep_objects,
             "run_limit": self.configuration.run_limit * 3600,
             "key": self.key,
-            "guard": RollbackGuard.for_folder(self.folder, self.environment),
+            "guard": guard_file(self.folder, self.environment),
             "own_folders": self.own_folders,
             "state_folder": self.state_folder,
         }

@@ -24,7 +24,7 @@ import phase_gate
 from phase_gate.cli import main
 from phase_gate.gate.state import Event
 from phase_gate.storage.lock import RunLock
-from phase_gate.storage.rollback_guard import RollbackGuard
+from phase_gate.storage.opening import guard_file
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import contents
 from tests.support import CALC, FAILING_TESTS, OURS, Project, Result
@@ -182,7 +182,7 @@ class CommandProject:
         return contents(self.root)
 
     def store(self) -> TaskStore:
-        return TaskStore(self.folder, task="default", guard=RollbackGuard.for_folder(self.folder, os.environ))
+        return TaskStore(self.folder, task="default", guard=guard_file(self.folder, os.environ))
 
     def edit_source(self) -> None:
         """Change the code under test: nobody has tested this."""

@@ -112,7 +112,7 @@ def put_in_clone(gated: CommandProject) -> None:
     [
         pytest.param(put_in_task, "state-foreign", "belongs to task t2", id="the-files-of-another-task"),
         pytest.param(put_in_clone, "state-foreign", "another ledger than the one", id="the-files-of-another-clone"),
-        pytest.param(set_key, "state-keyless", "made without a key", id="the-key-is-set-and-the-ledger-has-none"),
+        pytest.param(set_key, "state-key", "made without a key", id="the-key-is-set-and-the-ledger-has-none"),
         pytest.param(leave_key_out, "state-key", "which is not set", id="the-ledger-has-a-key-and-it-is-left-out"),
         pytest.param(use_another_key, "state-key", "is not the key", id="the-ledger-has-another-key"),
     ],

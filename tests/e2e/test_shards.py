@@ -70,7 +70,7 @@ def test_a_shard_writes_its_record_and_touches_no_ledger(suite: Project) -> None
     ("made", "key", "slug"),
     [
         pytest.param("k", "k", None, id="the-key-from-the-beginning"),
-        pytest.param("", "k", "state-keyless", id="a-ledger-without-the-key"),
+        pytest.param("", "k", "state-key", id="a-ledger-without-the-key"),
         pytest.param("k", "", "state-key", id="the-key-is-left-out"),
     ],
 )

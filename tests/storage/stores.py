@@ -12,7 +12,6 @@ from phase_gate.gate.events import apply
 from phase_gate.gate.state import NEW_STATE, Event
 from phase_gate.storage.files import FileSystem
 from phase_gate.storage.ledger import GENESIS, digest, encode_transaction
-from phase_gate.storage.rollback_guard import RollbackGuard
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores.shared import SharedStore
 from phase_gate.stores.task_store import SharedTaskStore
@@ -31,7 +30,7 @@ def open_store(
     *,
     task: str = "default",
     key: bytes | None = None,
-    guard: RollbackGuard | None = None,
+    guard: Path | None = None,
     files: FileSystem | None = None,
     lock_timeout: float = 10.0,
 ) -> TaskStore:
@@ -52,7 +51,7 @@ def share_task(
     *,
     task: str = "default",
     key: bytes | None = None,
-    guard: RollbackGuard | None = None,
+    guard: Path | None = None,
 ) -> SharedTaskStore:
     """Return the task as one machine has it that shares it."""
     return SharedTaskStore(shared, folder, task=task, command="the test", key=key, guard=guard)

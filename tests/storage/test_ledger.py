@@ -102,25 +102,14 @@ TAMPERED: dict[str, tuple[int, str, Tampering]] = {
     ),
     "a-value-changed-and-rehashed": (
         4,
-        "its prev is not the hash of the line before it",
+        "it does not follow the line before it",
         lambda lines: [*lines[:2], rehash(lines[2], data={"name": "event-9"}), *lines[3:]],
     ),
-    "the-first-line-removed": (1, "it is number 2 instead of 1", lambda lines: lines[1:]),
-    "a-line-removed-and-the-next-renumbered": (
-        3,
-        "its prev is not the hash of the line before it",
-        lambda lines: [*lines[:2], rehash(lines[3], seq=3)],
-    ),
-    "a-line-appended": (6, "it is number 5 instead of 6", lambda lines: [*lines, lines[4]]),
-    "two-lines-swapped": (
-        2,
-        "it is number 3 instead of 2",
-        lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
-    ),
+    "the-first-line-removed": (1, "it does not follow", lambda lines: lines[1:]),
+    "a-line-appended": (6, "it does not follow", lambda lines: [*lines, lines[4]]),
     "an-empty-line-between": (3, "", lambda lines: [*lines[:2], b"\n", *lines[2:]]),
     "binary": (1, "", lambda lines: [b"\x00\xff\xfe\n", *lines]),
     "other-json": (1, "it is not a ledger line", lambda lines: [b"[1, 2]\n", *lines]),
-    "wrong-types": (1, "a field has the wrong type", lambda lines: [rehash(lines[0], data=[]), *lines[1:]]),
 }
 
 

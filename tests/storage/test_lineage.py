@@ -12,8 +12,8 @@ from phase_gate.errors import ForeignStateError
 from phase_gate.gate.order import Entry, entry_events
 from phase_gate.gate.state import Event, state_to_json
 from phase_gate.project import load_compiled
+from phase_gate.storage.opening import guard_file
 from phase_gate.storage.repair import repair
-from phase_gate.storage.rollback_guard import RollbackGuard
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import begin, contents, declare, end_cycle, fact, facts, open_store, overwrite
 
@@ -24,13 +24,9 @@ class User:
     def __init__(self, home: Path | None) -> None:
         self._home = home
 
-    def guard(self, folder: Path) -> RollbackGuard:
-        if self._home is None:
-            return RollbackGuard.for_folder(folder, {"CI": "1"})
-        return RollbackGuard.for_folder(folder, {"XDG_STATE_HOME": str(self._home)})
-
     def store(self, folder: Path, task: str = "default") -> TaskStore:
-        return open_store(folder, task=task, guard=self.guard(folder))
+        environment = {"CI": "1"} if self._home is None else {"XDG_STATE_HOME": str(self._home)}
+        return open_store(folder, task=task, guard=guard_file(folder, environment))
 
 
 @pytest.fixture

@@ -12,13 +12,11 @@ import pytest
 
 from phase_gate.errors import RollbackError
 from phase_gate.gate.state import Event
-from phase_gate.storage.rollback_guard import LastSeen, RollbackGuard
+from phase_gate.storage.opening import guard_file
 from phase_gate.storage.store import TaskStore
 from tests.cli.terminals import terminal
 from tests.storage.stores import begin, contents, declare, facts, open_store, pass_once
 from tests.support import call
-
-SEEN = LastSeen(lineage="a" * 32, serial=7, head="b" * 64, cycle_is_open=True)
 
 
 @pytest.fixture
@@ -32,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def remembering(folder: Path, home: Path, **environment: str) -> TaskStore:
-    return open_store(folder, guard=RollbackGuard.for_folder(folder, {"XDG_STATE_HOME": str(home), **environment}))
+    return open_store(folder, guard=guard_file(folder, {"XDG_STATE_HOME": str(home), **environment}))
 
 
 def forgetting(folder: Path) -> TaskStore:
@@ -56,9 +54,8 @@ def test_where_it_is_kept(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     given = {name: value.format(tmp=tmp_path) for name, value in environment.items()}
-    RollbackGuard.for_folder(tmp_path / "project", given).keep(SEEN)
-    found = [path.parent.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.json")]
-    assert found == ([] if expected is None else [expected])
+    found = guard_file(tmp_path / "project", given)
+    assert (found and found.parent) == (expected and tmp_path / expected)
 
 
 @pytest.mark.parametrize("place", ["phase-gate", "."], ids=["our-folder-is-a-file", "the-home-is-a-file"])
@@ -158,7 +155,7 @@ class Rolled:
         (root / "copy").rename(self.folder)
 
     def store(self) -> TaskStore:
-        return open_store(self.folder, guard=RollbackGuard.for_folder(self.folder, os.environ))
+        return open_store(self.folder, guard=guard_file(self.folder, os.environ))
 
     def audit(self, *arguments: str, terminal_is_there: bool) -> tuple[int, dict[str, object]]:
         """Run `phase-gate audit` as somebody at a terminal would, or as a script would."""

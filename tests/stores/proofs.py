@@ -19,11 +19,11 @@ from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
-from phase_gate.errors import StorageError
+from phase_gate.errors import StorageError, StoreUnreachableError
 from phase_gate.storage.files import FileSystem
 from phase_gate.stores import choosing
 from phase_gate.stores.git_repository import Answer, Repository
-from phase_gate.stores.postgresql_store import Connection
+from phase_gate.stores.postgresql_store import PostgresqlStore
 from phase_gate.stores.shared import Head
 from tests.conftest import ROOT
 from tests.storage.stores import assert_intact
@@ -154,7 +154,7 @@ class Steps:
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
-        places = [(Repository, "call"), (Connection, "_run")]
+        places = [(Repository, "call"), (PostgresqlStore, "_ask")]
         places += [(FileSystem, name) for name in _OPERATIONS] if self._files else []
         real = {place: getattr(*place) for place in places}
         for (kind, name), function in real.items():
@@ -173,11 +173,8 @@ class Steps:
                 if kind is not FileSystem:
                     self._step()
             except Reached:
-                if kind is Connection:
-                    import psycopg
-
-                    arguments[0].close()
-                    raise psycopg.OperationalError("the line is cut") from None
+                if kind is PostgresqlStore:
+                    raise StoreUnreachableError("the line is cut", remedy="") from None
                 return Answer(-9, b"", "killed")
             return found
 

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from phase_gate.errors import StoreUnreachableError, UsageError
 from phase_gate.storage.ledger import GENESIS
 from phase_gate.stores import postgresql_store
 from phase_gate.stores.choosing import StoreAddress, parse_address
-from phase_gate.stores.postgresql_store import Connection, PostgresqlStore, Row
+from phase_gate.stores.postgresql_store import PostgresqlStore
 from phase_gate.stores.shared import Head
 from tests.stores.database import Database, free_port
 from tests.stores.test_conformance import add
@@ -152,35 +153,6 @@ def test_no_right_to_write(database: Database, address: Addresses, clean_environ
 # --- what breaks
 
 
-def lose(monkeypatch: pytest.MonkeyPatch, when: str, meanwhile: Callable[[], object] = lambda: None) -> None:
-    """Cut the connection once: on its way up nothing was carried out, on its way down only the answer is lost."""
-    import psycopg
-
-    real = Connection._run
-
-    def run(self: Connection, statement: str, values: tuple[object, ...]) -> list[Row]:
-        monkeypatch.setattr(Connection, "_run", real)
-        if when == "down":
-            real(self, statement, values)
-            meanwhile()
-        self.close()
-        raise psycopg.OperationalError("cut")
-
-    monkeypatch.setattr(Connection, "_run", run)
-
-
-def test_an_answer_that_is_lost_while_others_go_on(
-    store: PostgresqlStore, address: Addresses, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = PostgresqlStore(address())
-    first = add(store, Head(), "one")
-    lose(monkeypatch, "down", lambda: add(other, other.read("default", Head()).head, "theirs"))
-    # It is there, and another one after it: were it told that it moved, it would be added a second time.
-    add(store, first, "two")
-    found = other.read("default", Head())
-    assert (found.head.serial, found.rows.count(b'"two"'), found.rows.count(b'"theirs"')) == (3, 1, 1)
-
-
 def test_a_server_that_comes_back(database: Database, store: PostgresqlStore) -> None:
     last = add(store, Head(), "one")
     database.stop(signal.SIGKILL)
@@ -197,31 +169,21 @@ def test_a_server_that_is_stopped_in_its_tracks(
     database: Database, store: PostgresqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It answers nothing, and its machine says that all is well."""
-    add(store, Head(), "one")
-    backend = store._connection.opened.info.backend_pid
+    real, stopped = postgresql_store._connect, []
+
+    def connect(place: str) -> Any:
+        found = real(place)
+        stopped.append(found.info.backend_pid)
+        os.kill(stopped[0], signal.SIGSTOP)
+        return found
+
     monkeypatch.setattr(postgresql_store, "ANSWER_TIMEOUT", 0.2)
-    os.kill(backend, signal.SIGSTOP)
+    monkeypatch.setattr(postgresql_store, "_connect", connect)
     try:
         with pytest.raises(StoreUnreachableError, match=r"no answer within 0.2 s"):
             store.read("default", Head())
     finally:
-        os.kill(backend, signal.SIGCONT)
-
-
-def test_a_forked_child_has_a_connection_of_its_own(store: PostgresqlStore) -> None:
-    last = add(store, Head(), "one")
-    opened = store._connection.opened
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            add(store, last, "two")
-            code = 0 if store._connection.opened is not opened else 2
-        finally:
-            os._exit(code)
-    assert os.waitpid(child, 0)[1] == 0
-    assert store.read("default", Head()).head.serial == 2
-    assert store._connection.opened is opened
+        os.kill(stopped[0], signal.SIGCONT)
 
 
 # --- secrets

@@ -21,7 +21,6 @@ from phase_gate.gate.overrides import Person
 from phase_gate.gate.state import Event
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.paths import task_folder
-from phase_gate.storage.rollback_guard import RollbackGuard
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores.shared import Head, Tail
 from phase_gate.stores.task_store import SharedTaskStore, catch_up_all
@@ -200,8 +199,7 @@ def remote(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
 
 
 def at(remote: Server, folder: Path) -> SharedTaskStore:
-    guard = RollbackGuard(folder.with_suffix(".memory"), folder)
-    return share_task(remote.open(folder.with_suffix(".cache")), folder, guard=guard)
+    return share_task(remote.open(folder.with_suffix(".cache")), folder, guard=folder.with_suffix(".memory"))
 
 
 @pytest.fixture

@@ -1138,7 +1138,7 @@ def test_with_a_key_that_the_tasks_do_not_have_none_of_them_goes_on(gate: Gate) 
         ("verify", "review", "verdict.yaml", "--by", "ann"),
     ):
         ran = gate.call(*words, "--json")
-        assert (ran.code, ran.document["error"]["slug"]) == (11, "state-keyless"), (words, ran)
+        assert (ran.code, ran.document["error"]["slug"]) == (11, "state-key"), (words, ran)
 
 
 # --- what a step costs

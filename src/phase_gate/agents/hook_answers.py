@@ -18,8 +18,7 @@ from phase_gate.gate.measured import WEAKENED
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Status, show_next, show_verdict
 from phase_gate.hashing import sha256
-from phase_gate.storage import cache
-from phase_gate.storage.files import REAL, make_folder, write_atomically
+from phase_gate.storage.files import REAL, load_value, make_folder, write_atomically
 from phase_gate.storage.root import PYTEST_FILES
 from phase_gate.values import Literal, Value, replace
 from phase_gate.visible import count, name_first, show_rows
@@ -192,7 +191,7 @@ def count_block(file: Path, now: Progress) -> Blocks | None:
     """Count another block and return the count; None if it can't be saved."""
     if not file.parent.parent.is_dir():
         return None  # a hook does not create the state folder
-    blocks = (cache.load_value(Blocks, file) or Blocks()).after(now)
+    blocks = (load_value(Blocks, file) or Blocks()).after(now)
     try:
         make_folder(REAL, file.parent)
         write_atomically(REAL, file, dumps(to_json(blocks)).encode(), durable=False)

@@ -31,7 +31,7 @@ from phase_gate.cli._streams import read_given, render_json, say
 from phase_gate.errors import PhaseGateError, UsageError, as_fault
 from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.storage.files import REAL, make_folder
-from phase_gate.storage.rollback_guard import user_state_folder
+from phase_gate.storage.opening import user_state_folder
 from phase_gate.storage.root import Climb, find_root, refuse_links
 from phase_gate.values import as_dict
 from phase_gate.workflow.names import ANSWER_VARIABLE, is_answer_name

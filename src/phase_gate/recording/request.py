@@ -16,7 +16,7 @@ from phase_gate.gate.verdict import Signal
 from phase_gate.project import Project
 from phase_gate.recording.witness import Process
 from phase_gate.runs.hello import PHASE_VARIABLE, Hello
-from phase_gate.storage.paths import TaskPaths
+from phase_gate.storage.paths import SIGNAL_FILE
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.values import Value, replace
 
@@ -59,7 +59,7 @@ def beginning(config: pytest.Config) -> Beginning:
         found: list[Any] = []
         with contextlib.suppress(PhaseGateError):
             found.append(_look_for_project(config))
-            found.append(read_signal_file(TaskPaths(found[0].folder).signal_file))
+            found.append(read_signal_file(found[0].folder / SIGNAL_FILE))
         config.stash[_key] = Beginning(time.time(), Process(), os.urandom(8).hex(), *found)
     return config.stash[_key]
 

@@ -10,17 +10,22 @@ import contextlib
 import errno
 import stat
 import sys
+from json import dumps, loads
 from pathlib import Path
 
 from phase_gate.bound import os, time
+from phase_gate.codec import from_json, to_json
 from phase_gate.errors import StorageError
+from phase_gate.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import BinaryIO
+    from typing import Any, BinaryIO, TypeVar
 
     from phase_gate.storage.lock import KernelLock
+
+    T = TypeVar("T", bound=Value)
 
 #: Windows refuses to replace a file that a scanner or reader has open (access denied, sharing, lock violation).
 _SHARING_ERRORS = frozenset({5, 32, 33})
@@ -251,6 +256,37 @@ def remove_file(path: Path, files: FileSystem = REAL) -> None:
     """Remove a file that is no longer needed. Failures are ignored."""
     with contextlib.suppress(OSError):
         files.unlink(path)
+
+
+# --- small JSON files that are only caches: an unreadable file counts as missing
+
+
+def load_json(path: Path, files: FileSystem = REAL) -> Any:
+    """Return the JSON document in a cache; None if it is missing or damaged."""
+    try:
+        return loads(read_bytes(path, files) or b"null")
+    except (StorageError, ValueError, RecursionError):
+        return None
+
+
+def load_value(kind: type[T], path: Path, files: FileSystem = REAL) -> T | None:
+    """Return the value in a cache; None if it is missing, damaged or of another kind."""
+    try:
+        return from_json(kind, load_json(path, files))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
+def save_cache(path: Path, document: Value | object, files: FileSystem = REAL) -> None:
+    """Write a document or a value, and make the folder for it. Failures are ignored."""
+    document = to_json(document) if isinstance(document, Value) else document
+    with contextlib.suppress(StorageError):
+        make_folder(files, path.parent)
+        data = dumps(document, separators=(",", ":")).encode("ascii")
+        write_atomically(files, path, data, durable=False)
+
+
+# --- the steps of writing
 
 
 @contextlib.contextmanager

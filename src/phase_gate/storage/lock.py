@@ -16,8 +16,7 @@ from pathlib import Path
 
 from phase_gate.bound import os, time
 from phase_gate.errors import MovedError, StateError, StorageError
-from phase_gate.storage import cache
-from phase_gate.storage.files import REAL, FileSystem, refuse, remove_file
+from phase_gate.storage.files import REAL, FileSystem, load_json, refuse, remove_file, save_cache
 from phase_gate.workflow.settings import DEFAULT_LOCK_TIMEOUT
 
 TYPE_CHECKING = False
@@ -53,7 +52,7 @@ def hold_lock(
         raise _refuse_lock(path, error) from error
     try:
         since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        cache.save(holder, {"pid": os.getpid(), "host": host_name(), "since": since, "command": command}, files)
+        save_cache(holder, {"pid": os.getpid(), "host": host_name(), "since": since, "command": command}, files)
         yield
     finally:
         try:
@@ -76,7 +75,7 @@ def _wait_for(lock: KernelLock, timeout: float, files: FileSystem) -> None:
 
 
 def _describe_holder(holder: Path, files: FileSystem) -> str:
-    who = cache.load(holder, files)
+    who = load_json(holder, files)
     try:
         return f": held by pid {who['pid']} on {who['host']} since {who['since']} ({who['command']})"
     except (KeyError, TypeError):

@@ -1,31 +1,35 @@
 """Open a task: from its checkpoint, or by verifying and replaying every line of the ledger.
 
 Only reads. The checkpoint just saves time: in any doubt, all lines are replayed. `state.json` must match the ledger.
+
+The ledger must also be the one that this user has seen. An old copy has a valid hash chain, so the last line seen is
+saved outside the project; not under CI, where every job starts from scratch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from json import loads
+from pathlib import Path
 
+from phase_gate.bound import os
 from phase_gate.errors import ForeignStateError, RollbackError, StateError, TamperedError
 from phase_gate.gate.state import NEW_STATE, SCHEMA, Event, State, state_from_json
-from phase_gate.storage import cache
-from phase_gate.storage.files import FileSystem, exists, open_file, read_bytes, refusing
+from phase_gate.hashing import sha256
+from phase_gate.storage.files import FileSystem, load_json, load_value, open_file, read_bytes, refusing
 from phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
-from phase_gate.storage.paths import TaskPaths
-from phase_gate.storage.rollback_guard import LastSeen, RollbackGuard, refuse_foreign, refuse_other_line
+from phase_gate.storage.paths import SIGNAL_FILE
 from phase_gate.values import Value, field, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pathlib import Path
     from typing import Any, TypeVar
 
     T = TypeVar("T")
 
-_RESTART = "unset PHASE_GATE_KEY; or move the state folder away, to start again with the key"
+_ACCEPT = 'phase-gate audit --accept-rollback --reason "..." --by NAME'
 
 
 class Opened(Value):
@@ -56,12 +60,38 @@ class Opened(Value):
         return vouched | show_state(self.state)
 
 
-class TaskReader(TaskPaths):
-    """Reads one task's files."""
+class LastSeen(Value):
+    """The last line that this user has seen of a ledger, with the cycle at that time and whether it was open."""
 
-    def __init__(self, folder: Path, *, task: str, key: bytes | None, guard: RollbackGuard, files: FileSystem) -> None:
-        super().__init__(folder)
-        self.task, self.key, self.files, self._guard = task, key, files, guard
+    lineage: str
+    serial: int
+    head: str
+    cycle_is_open: bool
+    #: The cycle has left RED, or the task is a verify task or a pipeline: losing the folder would lose work.
+    has_red: bool = False
+    cycle: int = 0
+
+
+class TaskReader:
+    """One task's files, and how to read them."""
+
+    def __init__(self, folder: Path, *, task: str, key: bytes | None, guard: Path | None, files: FileSystem) -> None:
+        """Use the task in a folder.
+
+        :param guard: the file with the last line seen; None: nothing is remembered.
+        """
+        self.folder, self.task, self.key, self.files, self.guard = folder, task, key, files, guard
+        self.ledger_file = folder / "ledger.jsonl"
+        self.state_file = folder / "state.json"
+        self.lock_file = folder / "state.json.lock"
+        self.signal_file = folder / SIGNAL_FILE
+        #: The state after the last transaction, so that most processes need not read the whole ledger.
+        self.checkpoint_file = folder / "cache" / "checkpoint.json"
+        #: Locked while a drive of the task is running; the folder for its prompts and transcripts.
+        self.drive_lock_file = folder / "drive.lock"
+        self.drive_folder = folder / "drive"
+        #: Exists if runs of a shared task were made in this folder, and not only downloaded from the store.
+        self.here_file = folder / "runs" / "here"
 
     def open(self, *, accept_rollback: bool = False) -> Opened:
         """Return the task.
@@ -69,37 +99,33 @@ class TaskReader(TaskPaths):
         :param accept_rollback: accept a ledger that is older than, or different from, the one seen before.
         """
         # Read the guard first: every later write makes the folder newer than this, never older.
-        seen = None if accept_rollback else self._guard.last_seen()
+        seen = None if accept_rollback else self.last_seen()
         try:
             return self._open(seen)
         except (RollbackError, ForeignStateError):
             # Another process may have restarted or repaired the task, which updates the guard before the ledger.
-            again = self._guard.last_seen()
+            again = self.last_seen()
             if seen in (None, again):
                 raise
             return self._open(again)
 
     def _open(self, seen: LastSeen | None) -> Opened:
-        shown = self._read_shown()
-        if exists(self.ledger_file, self.files):
-            stat = self.ledger_stat()
-            opened = self._open_checkpoint(shown, seen, stat) or self._replay(shown, seen, stat)
-        elif shown is None:
-            opened = Opened()
-        else:
-            raise TamperedError("ledger.jsonl is missing, but state.json exists", remedy=REPAIR)
-        refuse_foreign(opened, self.task, seen)
+        shown, stat = self._read_shown(), self.ledger_stat()
+        opened = self._open_checkpoint(shown, seen, stat) or self._replay(shown, seen, stat)
+        self._refuse_foreign(opened, seen)
         return opened
 
     def is_as_opened(self, opened: Opened) -> bool:
-        """Return whether the task's files are unchanged since it was opened, judged by size, times and inode."""
-        if exists(self.ledger_file, self.files):
-            return opened.stat == self.ledger_stat()
-        return not opened.exists and not opened.stat and not exists(self.state_file, self.files)
+        """Return whether the ledger is unchanged since the task was opened, judged by size, times and inode."""
+        return opened.stat == self.ledger_stat()
 
     def ledger_stat(self) -> dict[str, int]:
+        """Return the size, times and inode of the ledger; empty if it is missing."""
         with refusing(self.ledger_file):
-            found = self.files.stat(self.ledger_file)
+            try:
+                found = self.files.stat(self.ledger_file)
+            except FileNotFoundError:
+                return {}
         times = {"mtime_ns": found.st_mtime_ns, "ctime_ns": found.st_ctime_ns}
         return {"size": found.st_size, **times, "inode": found.st_ino}
 
@@ -109,45 +135,47 @@ class TaskReader(TaskPaths):
         self, shown: Mapping[str, Any] | None, seen: LastSeen | None, stat: Mapping[str, int]
     ) -> Opened | None:
         """Return the task if the ledger is unchanged since the checkpoint, and its last line confirms it."""
-        kept = cache.load(self.checkpoint_file, self.files)
+        kept = load_json(self.checkpoint_file, self.files)
         if shown is None or not isinstance(kept, dict) or kept.get("schema") != SCHEMA or kept.get("stat") != stat:
             return None
-        if seen is not None and seen.lineage == shown["lineage"] and seen.serial < shown["serial"]:
-            return None  # written without the guard since: only a replay shows whether the last line seen is there
-        beginning = self._beginning()
-        key = self.key_for(beginning)
-        try:
-            start = kept["last"]
-            if key != self.key or not 0 <= start <= stat["size"]:
-                return None
-            # Only up to the checkpoint's size: without a lock, another process may have appended more.
-            row = read_bytes(self.ledger_file, self.files, offset=start, limit=stat["size"] - start) or b""
-            line = parse_line(row.removesuffix(b"\n"), start=start, key=key)
-            if line.state != digest(kept["state"]):
-                return None
-            state = state_from_json(kept["state"])
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        in_folder = (shown.get("serial"), shown.get("head"))
+        if seen is not None and seen.lineage == shown.get("lineage") and (seen.serial, seen.head) != in_folder:
+            return None  # only a replay shows whether the last line seen is there
+        stream = open_file(self.ledger_file, self.files)
+        if stream is None:
             return None
+        with refusing(self.ledger_file), stream:
+            beginning = read_beginning(stream.readline(64 * 1024))
+            key = self.key_for(beginning)
+            try:
+                # Only up to the checkpoint's size: without a lock, another process may have appended more.
+                start = stream.seek(kept["last"])
+                line = parse_line(stream.read(stat["size"] - start).removesuffix(b"\n"), start=start, key=key)
+                if line.state != digest(kept["state"]):
+                    return None
+                state = state_from_json(kept["state"])
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+                return None
         opened = replace(beginning, state=state, serial=line.seq, head=line.hash, size=stat["size"], stat=stat)
         return opened if opened.shown() == shown else None
 
     def _replay(self, shown: Mapping[str, Any] | None, seen: LastSeen | None, stat: Mapping[str, int]) -> Opened:
         """Verify every line, and return the task after its last complete transaction."""
-        opened = Opened()
-        for line, now in self._walk(self._rows(), self._beginning(), seen):
-            if shown is not None and line.seq == shown["serial"]:
-                _compare(now, shown)
+        opened, confirmed = Opened(), None
+        for line, now in self._walk(self._rows(), Opened(), seen):
+            if shown is not None and line.seq == shown.get("serial"):
+                confirmed = now.shown()
             if not line.more:
                 opened = now
-        if shown is not None and opened.serial < shown["serial"]:
-            problem = f"ledger.jsonl ends at line {opened.serial}, but state.json is from line {shown['serial']}"
+        if confirmed != shown:
+            problem = f"state.json does not match the ledger, which ends at line {opened.serial}"
             raise TamperedError(problem, remedy=REPAIR)
         unfinished = read_bytes(self.ledger_file, self.files, offset=opened.size) or b""
         return replace(opened, unfinished=unfinished, stat=stat)
 
     def states(self) -> Iterator[tuple[Line, Opened]]:
         """Yield every line of the ledger, verified, with its complete event and the task after it."""
-        return self._walk(self._rows(), self._beginning(), None)
+        return self._walk(self._rows(), Opened(), None)
 
     def follow(self, opened: Opened, rows: list[bytes], *, name: str) -> tuple[Opened, Line]:
         """Return the task after rows that a shared store has added, and the last line.
@@ -156,27 +184,26 @@ class TaskReader(TaskPaths):
 
         :param name: the source of the rows, for messages.
         """
-        beginning = opened if opened.exists else read_beginning(rows[0])
-        lines = list(self._walk(rows, beginning, self._guard.last_seen(), name=name))
+        seen = self.last_seen()
+        lines = list(self._walk(rows, opened, seen, name=name))
         if not lines or lines[-1][0].more or lines[-1][0].end != sum(map(len, rows)):
             raise TamperedError(f"{name} has an incomplete transaction of task {self.task}", remedy=REPAIR)
         last, after = lines[-1]
-        refuse_foreign(after, self.task, self._guard.last_seen())
+        self._refuse_foreign(after, seen)
         return after, last
 
     def _walk(
         self, rows: Iterable[bytes], opened: Opened, seen: LastSeen | None, *, name: str = "ledger.jsonl"
     ) -> Iterator[tuple[Line, Opened]]:
         """Yield each line after those that are opened, verified, with its complete event and the task after it."""
-        key, state = self.key_for(opened), opened.state
-        for line in read_chain(rows, key=key, after=(opened.serial, opened.head), name=name):
-            if key != self.key:
-                raise StateError(
-                    "PHASE_GATE_KEY is set, but the ledger was made without a key, so it can't be trusted",
-                    remedy=_RESTART,
-                    slug="state-keyless",
-                )
-            refuse_other_line(seen, opened.lineage, line)
+        rows = iter(rows)
+        if not opened.exists:
+            first = next(rows, b"")
+            opened, rows = read_beginning(first), chain((first,), rows)
+        state, seen_line = opened.state, None if seen is None else (seen.lineage, seen.serial)
+        for line in read_chain(rows, key=self.key_for(opened), after=(opened.serial, opened.head), name=name):
+            if seen is not None and seen_line == (opened.lineage, line.seq) and seen.head != line.hash:
+                raise _rolled_back(f"line {line.seq} is not the one that was seen before")
             event, state = read_event(line, partial(_apply, state))
             after = replace(opened, state=state, serial=line.seq, head=line.hash, size=opened.size + line.end)
             yield replace(line, event=event), after
@@ -193,48 +220,90 @@ class TaskReader(TaskPaths):
         if raw is None:
             return None
         try:
-            shown: dict[str, Any] = loads(raw)
-            schema = shown["schema"]
-            if isinstance(schema, int) and schema != SCHEMA:
-                raise StateError(
-                    f"state.json has schema {schema}, but this version supports {SCHEMA}",
-                    remedy="use the pytest-phase-gate that wrote it, or remove the folder; nothing was changed",
-                    slug="state-schema",
-                )
-            types = [type(shown[name]) for name in ("schema", "serial", "head", "lineage")]
-            if types != [int, int, str, str] or shown["serial"] < 1:
-                raise ValueError("unexpected fields")
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise TamperedError(f"state.json is damaged: {error}", remedy=REPAIR) from error
+            shown = loads(raw)
+        except (ValueError, RecursionError):
+            shown = None
+        if not isinstance(shown, dict):
+            raise TamperedError("state.json is damaged", remedy=REPAIR)
+        schema = shown.get("schema")
+        if isinstance(schema, int) and schema != SCHEMA:
+            raise StateError(
+                f"state.json has schema {schema}, but this version supports {SCHEMA}",
+                remedy="use the pytest-phase-gate that wrote it, or remove the folder; nothing was changed",
+                slug="state-schema",
+            )
         return shown
-
-    # --- the first line, and the key -----------------------------------------------------------------------------
-
-    def _beginning(self) -> Opened:
-        """Return the lineage and the key check from the first line."""
-        stream = open_file(self.ledger_file, self.files)
-        if stream is None:
-            return Opened()
-        with refusing(self.ledger_file), stream:
-            return read_beginning(stream.readline(64 * 1024))
 
     def key_for(self, beginning: Opened) -> bytes | None:
         """Return the key of the ledger. Raises StateError if PHASE_GATE_KEY is another one."""
         if beginning.key_check is None:
-            return None
-        if self.key is None:
-            raise StateError(
-                "the ledger was made with PHASE_GATE_KEY, which is not set: the ledger can't be verified",
-                remedy="set PHASE_GATE_KEY to the key it was made with",
-                slug="state-key",
+            if self.key is None or not beginning.lineage:  # without a lineage, the first line is damaged
+                return None
+            problem = "PHASE_GATE_KEY is set, but the ledger was made without a key, so it can't be trusted"
+            remedy = "unset PHASE_GATE_KEY; or move the state folder away, to start again with the key"
+        elif self.key is None:
+            problem = "the ledger was made with PHASE_GATE_KEY, which is not set: the ledger can't be verified"
+            remedy = "set PHASE_GATE_KEY to the key it was made with"
+        elif check_of(beginning.lineage, self.key) != beginning.key_check:
+            problem = "PHASE_GATE_KEY is not the key the ledger was made with"
+            remedy = "set PHASE_GATE_KEY to that key"
+        else:
+            return self.key
+        raise StateError(problem, remedy, slug="state-key")
+
+    # --- whether the ledger belongs to this task, and to the lineage that this user has seen -----------------------
+
+    def last_seen(self) -> LastSeen | None:
+        return None if self.guard is None else load_value(LastSeen, self.guard, self.files)
+
+    def _refuse_foreign(self, opened: Opened, seen: LastSeen | None) -> None:
+        """Raise ForeignStateError or RollbackError if the ledger was replaced. The folder's path does not matter."""
+        if opened.exists and opened.state.task != self.task:
+            name = ascii(str(opened.state.task)[:64])[1:-1]  # from a file, so control characters are escaped
+            raise ForeignStateError(
+                f"the ledger here belongs to task {name}, and this is task {self.task}",
+                remedy=f"move ledger.jsonl and state.json back to task {name}; restore those of task {self.task},"
+                " or start again",
             )
-        if beginning.lineage and check_of(beginning.lineage, self.key) != beginning.key_check:
-            raise StateError(
-                "PHASE_GATE_KEY is not the key the ledger was made with",
-                remedy="set PHASE_GATE_KEY to that key",
-                slug="state-key",
+        if seen is not None and seen.lineage == opened.lineage and opened.serial < seen.serial:
+            raise _rolled_back(f"it ends at line {opened.serial}, but line {seen.serial} was seen")
+        # Between cycles a folder may be replaced: that skips no open gate.
+        if seen is not None and seen.lineage != opened.lineage and opened.exists and seen.cycle_is_open:
+            raise ForeignStateError(
+                "the state folder contains another ledger than the one seen here, whose cycle is still open",
+                remedy=f"restore that folder, or {_ACCEPT}, or remove the folder and start again",
             )
-        return self.key
+
+
+def _rolled_back(problem: str) -> RollbackError:
+    return RollbackError(
+        f"the state folder is older than it was before: {problem}",
+        remedy=f"{_ACCEPT}, or restore the newer folder",
+    )
+
+
+def guard_file(folder: Path, environment: Mapping[str, str]) -> Path | None:
+    """Return the file with the last line seen of a task, in the user's state directory; None under CI."""
+    root = None if is_ci(environment) else user_state_folder(environment)
+    if root is None:
+        return None
+    # Resolved, so that every spelling of the folder's path gives the same file.
+    name = sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
+    return root / f"{name}.json"
+
+
+def is_ci(environment: Mapping[str, str]) -> bool:
+    """Return whether this is a CI job: all common systems set `CI`."""
+    return environment.get("CI", "").lower() not in ("", "0", "false")
+
+
+def user_state_folder(environment: Mapping[str, str]) -> Path | None:
+    """Return `phase-gate` in the user's state directory; None for a user without a home, as in some containers."""
+    base = environment.get("XDG_STATE_HOME") or ""
+    try:
+        return (Path(base) if os.path.isabs(base) else Path.home() / ".local" / "state") / "phase-gate"
+    except RuntimeError:
+        return None
 
 
 def check_of(lineage: str, key: bytes) -> str:
@@ -260,7 +329,7 @@ def read_event(line: Line, read: Callable[[Event], T]) -> T:
         return read(line.event)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         # The hash is right, so this line was made on purpose.
-        kind = ascii(line.event.kind[:40])[1:-1]
+        kind = ascii(str(line.event.kind)[:40])[1:-1]
         raise TamperedError(f"ledger.jsonl:{line.seq}: malformed {kind} event", remedy=REPAIR) from error
 
 
@@ -271,10 +340,3 @@ def _apply(state: State, event: Event) -> tuple[Event, State]:
 
     event = restore(event, state)
     return event, apply(state, event)
-
-
-def _compare(now: Opened, shown: Mapping[str, Any]) -> None:
-    if now.head != shown["head"]:
-        raise TamperedError(f"ledger.jsonl:{now.serial}: it is not the line that state.json refers to", remedy=REPAIR)
-    if now.shown() != shown:
-        raise TamperedError("state.json does not match the ledger", remedy=REPAIR)

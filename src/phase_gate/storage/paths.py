@@ -1,4 +1,4 @@
-"""Paths of a task's files. Task `default` uses the state folder itself, other tasks a folder in `tasks/`."""
+"""The state folder and its tasks: `default` uses the folder itself, other tasks a folder in `tasks/`."""
 
 from __future__ import annotations
 
@@ -6,42 +6,19 @@ import re
 from pathlib import Path
 
 from phase_gate.bound import os
-from phase_gate.errors import TamperedError, TaskNameError
+from phase_gate.errors import TaskNameError
 from phase_gate.storage.files import REAL, FileSystem, exists, make_folder, read_bytes, write_atomically
-from phase_gate.storage.ledger import REPAIR
 
 #: In the state folder; locked while `drive` works on a list of verify tasks. If it exists unlocked, a drive was killed.
 LIST_LOCK = "verify-drive.lock"
 #: The state folder's own `.gitignore`.
 IGNORE = b"# State of pytest-phase-gate: not for commits.\n*\n"
 DEFAULT_TASK = "default"
+#: In a task's folder.
+SIGNAL_FILE = "exit-signal.yaml"
 
 #: Valid as a folder's name on every system, without `..` or slashes. Every file system allows 64 characters.
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?"
-
-
-class TaskPaths:
-    """The paths of one task's files."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.ledger_file = folder / "ledger.jsonl"
-        self.state_file = folder / "state.json"
-        self.lock_file = folder / "state.json.lock"
-        self.signal_file = folder / "exit-signal.yaml"
-        #: The state after the last transaction, so that most processes need not read the whole ledger.
-        self.checkpoint_file = folder / "cache" / "checkpoint.json"
-        #: Locked while a drive of the task is running; the folder for its prompts and transcripts.
-        self.drive_lock_file = folder / "drive.lock"
-        self.drive_folder = folder / "drive"
-        #: Exists if runs of a shared task were made in this folder, and not only downloaded from the store.
-        self.here_file = folder / "runs" / "here"
-
-    def run_lock_file(self, run: str) -> Path:
-        """Return the lock file of a run. Raises TamperedError if the name is not a plain file name."""
-        if not run.isascii() or not run.replace("-", "").isalnum():
-            raise TamperedError(f"{run[:12]!a} can't be a run's name", remedy=REPAIR)
-        return self.folder / "runs" / f"{run}.lock"
 
 
 def task_folder(state_folder: Path, task: str) -> Path:

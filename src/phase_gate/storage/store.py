@@ -15,9 +15,9 @@ from json import dumps
 from pathlib import Path
 
 from phase_gate.bound import os
+from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, StateError, StorageError, TamperedError
 from phase_gate.gate.state import SCHEMA, Event, Run, State
-from phase_gate.storage import cache
 from phase_gate.storage.files import (
     REAL,
     FileSystem,
@@ -26,14 +26,14 @@ from phase_gate.storage.files import (
     exists,
     make_folder,
     read_bytes,
+    save_cache,
     set_aside,
     sync_folders,
     write_atomically,
 )
-from phase_gate.storage.ledger import Line, canonical, digest, encode_transaction
-from phase_gate.storage.opening import Opened, TaskReader, check_of, read_beginning
+from phase_gate.storage.ledger import REPAIR, Line, canonical, digest, encode_transaction
+from phase_gate.storage.opening import LastSeen, Opened, TaskReader, check_of
 from phase_gate.storage.paths import make_state_folder
-from phase_gate.storage.rollback_guard import LastSeen, RollbackGuard
 from phase_gate.storage.root import refuse_links
 from phase_gate.values import replace
 from phase_gate.workflow.settings import DEFAULT_KEEP_OBJECTS, DEFAULT_LOCK_TIMEOUT, DEFAULT_RUN_LIMIT
@@ -58,9 +58,8 @@ class Transaction:
 
     def __init__(self, opened: Opened, *, at: str) -> None:
         self.opened, self.at, self.state = opened, at, opened.state
+        #: In the ledger's short form.
         self.events: list[Event] = []
-        #: The same events in the ledger's short form.
-        self.written: list[Event] = []
 
     def record(self, *events: Event) -> None:
         from phase_gate.gate.brief import abridge, restore
@@ -68,11 +67,9 @@ class Transaction:
 
         for event in events:
             written = abridge(event if event.at else replace(event, at=self.at), self.state)
+            self.events.append(written)
             # Restored from the short form, so that this state is the one that every later reader gets.
-            event = restore(written, self.state)
-            self.events.append(event)
-            self.written.append(written)
-            self.state = apply(self.state, event)
+            self.state = apply(self.state, restore(written, self.state))
 
 
 class TaskStore(TaskReader):
@@ -89,7 +86,7 @@ class TaskStore(TaskReader):
         command: str = "",
         lock_timeout: float = DEFAULT_LOCK_TIMEOUT,
         key: bytes | None = None,
-        guard: RollbackGuard | None = None,
+        guard: Path | None = None,
         files: FileSystem = REAL,
         own_folders: tuple[str, ...] = (),
         state_folder: Path | None = None,
@@ -103,7 +100,7 @@ class TaskStore(TaskReader):
         :param keep_objects: days after which an unreferenced object is removed; 0: never.
         :param run_limit: seconds after which a run on another machine counts as lost.
         """
-        super().__init__(folder, task=task, key=key, guard=guard or RollbackGuard(None, folder), files=files)
+        super().__init__(folder, task=task, key=key, guard=guard, files=files)
         self.run_limit = run_limit
         self._command, self._lock_timeout, self._keep_objects = command, lock_timeout, keep_objects
         self._own_folders, self._state_folder = own_folders, state_folder or folder
@@ -116,7 +113,6 @@ class TaskStore(TaskReader):
 
     def keep(self, kind: str, value: Any) -> str:
         """Store an object for events to refer to, and return its digest."""
-        refuse_links(self._own_folders)
         self.make_folder()
         return self.objects.store_inventory(value) if kind == "inventory" else self.objects.keep(value)
 
@@ -130,6 +126,12 @@ class TaskStore(TaskReader):
         lock = RunLock(self.drive_lock_file if name == DRIVE_NAME else self.run_lock_file(name), self.files)
         lock.acquire()
         return lock
+
+    def run_lock_file(self, run: str) -> Path:
+        """Return the lock file of a run. Raises TamperedError if the name is not a plain file name."""
+        if not run.isascii() or not run.replace("-", "").isalnum():
+            raise TamperedError(f"{run[:12]!a} can't be a run's name", remedy=REPAIR)
+        return self.folder / "runs" / f"{run}.lock"
 
     def is_driven(self) -> bool:
         """Return whether a drive of the task that has started is still running."""
@@ -202,13 +204,20 @@ class TaskStore(TaskReader):
         refuse_links(self._own_folders)
         return (line for line, _ in self.states())
 
-    def expect(self, rows: bytes) -> None:
-        """Accept any line of a ledger that starts with these rows from now on, as a person has decided."""
-        self._guard.expect(read_beginning(rows.partition(b"\n")[0]).lineage)
+    def expect(self, lineage: str) -> None:
+        """Accept any line of a ledger with this lineage from now on.
+
+        Call this before the ledger is replaced: if the process dies in between, the new ledger must not look like a
+        rollback. Whether a cycle was open stays recorded. Raises StorageError if the file can't be written.
+        """
+        seen = self.last_seen()
+        if seen is not None and self.guard is not None:
+            expected = to_json(replace(seen, lineage=lineage, serial=0, head=""))
+            write_atomically(self.files, self.guard, dumps(expected).encode())
 
     def has_lost_cycle(self, state: State) -> bool:
         """Return whether this user has seen an open cycle in this folder that the state does not have."""
-        seen = self._guard.last_seen()
+        seen = self.last_seen()
         return seen is not None and seen.has_red and (state.cycle == 0 or state.cycle < seen.cycle)
 
     def damaged_files(self) -> tuple[Path, Path]:
@@ -295,7 +304,7 @@ class TaskStore(TaskReader):
 
         opened, document = change.opened, state_to_json(change.state)
         data, last = encode_transaction(
-            change.written,
+            change.events,
             seq=opened.serial + 1,
             prev=opened.head,
             state_digest=digest(document),
@@ -339,7 +348,7 @@ class TaskStore(TaskReader):
             write_atomically(self.files, aside, opened.unfinished)
             cut_off(self.files, self.ledger_file, opened.size)
         if not is_expected:
-            self._guard.expect(after.lineage)
+            self.expect(after.lineage)
         if instead_of is None:
             append_durably(self.files, self.ledger_file, data)
         else:
@@ -349,13 +358,14 @@ class TaskStore(TaskReader):
             written = replace(written, stat=self.ledger_stat())
             write_atomically(self.files, self.state_file, dumps(written.shown(), indent=1).encode() + b"\n")
             checkpoint = {"schema": SCHEMA, "last": opened.size + last, "stat": written.stat, "state": document}
-            cache.save(self.checkpoint_file, checkpoint, self.files)
+            save_cache(self.checkpoint_file, checkpoint, self.files)
         except StorageError:
             # The ledger has the events, so they are recorded. An old state file is fine, because the next write
             # replaces it; but one of a replaced ledger would look like damage.
             if instead_of is not None and exists(self.state_file, self.files):
                 set_aside(self.files, self.state_file, self.folder / "state.old")
-        self._guard.keep(_seen(written))
+        if self.guard is not None:
+            save_cache(self.guard, _seen(written), self.files)
         return written
 
     def make_folder(self) -> None:

@@ -22,11 +22,12 @@ from pathlib import Path
 # By name: a test that puts another `subprocess.Popen` in its place must not be called here.
 from subprocess import PIPE, Popen, TimeoutExpired
 
-from phase_gate.errors import RollbackError, StorageError, StoreUnreachableError, TamperedError
+from phase_gate.errors import RollbackError, StoreUnreachableError, TamperedError
 from phase_gate.hashing import sha1
 from phase_gate.storage.files import REAL, exists, read_bytes, refusing, remove_file, write_atomically
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.paths import make_state_folder
+from phase_gate.storage.root import refuse_links
 from phase_gate.storage.tree.git_command import GIT_SETTINGS, NO_HOOKS, find_git, read_batch
 from phase_gate.stores.choosing import hide_secret
 from phase_gate.stores.shared import Head
@@ -43,11 +44,6 @@ _LONGEST_COMPLAINT = 200
 #: All the settings that it has.
 _CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = false\n\tbare = true\n"
 _HEAD = b"ref: refs/heads/none\n"
-#: Would make git look for settings, objects or parents in other places.
-_LEADS_ELSEWHERE = (
-    *("commondir", "config.worktree", "info/grafts", "shallow"),
-    *("objects/info/alternates", "objects/info/http-alternates"),
-)
 #: Variables of the user's environment about connections. Other GIT_* variables may be about another repository.
 _CONNECTIONS = ("GIT_SSH", "GIT_ASKPASS", "GIT_SSL_", "GIT_HTTP_", "GIT_PROXY_")
 #: English output, because it is parsed, and no prompts, because the user would not see them.
@@ -168,12 +164,10 @@ class Repository:
         if self._is_made:
             return
         make_state_folder(self.folder.parents[2])
-        links = [name for name in (".", "objects", "refs") if (self.folder / name).is_symlink()]
-        for name in (*_LEADS_ELSEWHERE, *links):
-            if exists(self.folder / name):
-                raise StorageError(
-                    f"{self.folder.name} has a file {name!r}, which is not ours", remedy=f"remove {self.folder}"
-                )
+        refuse_links(self.folder / name for name in (".", "objects", "refs"))
+        leads_elsewhere = self.folder / "commondir"  # to settings that may run a program
+        with refusing(leads_elsewhere), contextlib.suppress(FileNotFoundError):
+            REAL.unlink(leads_elsewhere)
         for name in ("objects", "refs"):
             _make_folder(self.folder / name)
         for name, content in (("config", _CONFIG), ("HEAD", _HEAD)):

@@ -28,8 +28,6 @@ _FIRST_PAUSE = 0.05
 #: Options of a fetch with minimal output, and of a push that reports a lost race.
 _FETCH = ("-q", "--no-tags", "--no-write-fetch-head")
 _STALE = b"(stale info)"
-#: Refs that are fetched by one call: a command line has an end.
-_FETCHED = 200
 
 
 def open_store(address: StoreAddress, folder: Path, environment: Mapping[str, str]) -> GitStore:
@@ -63,8 +61,8 @@ class GitStore:
         tips = self._list_tips()
         seen = {task: repository.read_ref(self._ref(task)) for task in tips}
         new = [self._ref(task) for task, tip in tips.items() if seen[task] != tip]
-        for first in range(0, len(new), _FETCHED):
-            answer = self._call("fetch", *_FETCH, "--refmap=", "--", self._remote, *new[first : first + _FETCHED])
+        if new:
+            answer = self._call("fetch", *_FETCH, "--refmap=", "--stdin", "--", self._remote, given="\n".join(new))
             if answer.status != 0:
                 raise self._unreachable(answer)
         old = [task for task in tips if seen[task] == tips[task]]
@@ -186,8 +184,8 @@ class GitStore:
         words = ("--porcelain", "--no-verify", "--no-signed", f"--force-with-lease={ref}:{expected}")
         return self._call("push", *words, "--", self._remote, f"{value}:{ref}")
 
-    def _call(self, *words: str) -> Answer:
-        return self._repository.call(*words, protocols=_PROTOCOLS)
+    def _call(self, *words: str, given: str = "") -> Answer:
+        return self._repository.call(*words, given=given.encode(), protocols=_PROTOCOLS)
 
     # --- names and errors -----------------------------------------------------------------------------------------
 

@@ -7,9 +7,9 @@ insert a line, and the second of two writers is refused.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
-import os
 import time
 from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
@@ -129,9 +129,14 @@ def open_store(address: StoreAddress, cache: Path, environment: Mapping[str, str
 
 
 class PostgresqlStore:
+    """A project's tasks in a database. Each question has a connection of its own and a time limit.
+
+    libpq connects: by service files, PGPASSFILE and sslmode. No password is in an address.
+    """
+
     def __init__(self, address: StoreAddress) -> None:
         self.shown = str(address)
-        self._project, self._connection = address.project, Connection(address.place, self.shown)
+        self._project, self._place = address.project, address.place
 
     # --- the protocol --------------------------------------------------------------------------------------------
 
@@ -160,16 +165,11 @@ class PostgresqlStore:
             *(last.serial, sorted(objects), [objects[name] for name in sorted(objects)]),
         )
         try:
-            # Asked twice where the connection breaks: the same lines are not added again.
-            self._connection.ask(_APPEND, *values)
-        except _load_psycopg().Error as error:
-            if error.sqlstate not in _MOVED:
-                raise self._translate(error) from None
-            if self._ask(_FIND_LINE, self._project, task, last.serial, last.hash):
-                return  # it was us: only the answer was lost
-            raise MovedError(
-                f"another machine added to task {task} first", remedy="try again, with the new state"
-            ) from None
+            self._ask(_APPEND, *values)
+        except MovedError:
+            # The same lines may be there already: an earlier answer was lost.
+            if not self._ask(_FIND_LINE, self._project, task, last.serial, last.hash):
+                raise
 
     def list_tasks(self) -> tuple[str, ...]:
         return tuple(task for (task,) in self._ask(_TASKS, self._project))
@@ -188,15 +188,28 @@ class PostgresqlStore:
         self._ask(_IN_TURN + _SCHEMA + grants)
 
     def _ask(self, statement: str, *values: object) -> list[Row]:
+        """Run a statement, or without values several, as one transaction; return its rows.
+
+        Raises MovedError if another line is there, StoreUnreachableError if the server does not answer, or refuses.
+        """
+        psycopg = _load_psycopg()
         try:
-            return self._connection.ask(statement, *values)
-        except _load_psycopg().Error as error:
+            with contextlib.closing(_connect(self._place)) as connection:
+                cursor = connection.execute(statement, values or None, binary=bool(values))
+                return cursor.fetchall() if cursor.description else []
+        except (psycopg.Error, _LateError) as error:
             raise self._translate(error) from None
 
-    def _translate(self, error: Any) -> StoreUnreachableError:
-        remedy = _REMEDIES.get(error.sqlstate, "fix the cause on the server, then run again")
+    def _translate(self, error: Any) -> MovedError | StoreUnreachableError:
+        code = getattr(error, "sqlstate", None)
+        if code is None:
+            message = " ".join(str(error).split()) or "the connection is gone"
+            return StoreUnreachableError(f"{self.shown} does not answer: {message}", remedy=_CONNECT)
+        if code in _MOVED:
+            return MovedError("another machine added to the task first", remedy="try again, with the new state")
+        remedy = _REMEDIES.get(code, "fix the cause on the server, then run again")
         message = " ".join((error.diag.message_primary or "no reason").split())
-        return StoreUnreachableError(f"{self.shown}: {message} ({error.sqlstate})", remedy=remedy)
+        return StoreUnreachableError(f"{self.shown}: {message} ({code})", remedy=remedy)
 
 
 def _tail(known: Head, rows: Iterable[Row]) -> Tail | None:
@@ -219,8 +232,7 @@ def quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-# --- one connection, by psycopg. It connects by libpq's own ways: service files, PGPASSFILE, sslmode; no password is
-# in an address. Each question has a time limit, and belongs to the process that opened the connection.
+# --- a connection, by psycopg
 
 
 _CONNECT = "psql with the same address; passwords belong into PGPASSFILE or a service file"
@@ -241,64 +253,7 @@ _DEFAULTS = {
 
 
 class _LateError(Exception):
-    """No answer within the limit: asking again would take as long."""
-
-
-class Connection:
-    """A connection that is made when it is needed, and again if it broke or in another process."""
-
-    def __init__(self, place: str, shown: str) -> None:
-        """Take a server.
-
-        :param shown: how messages name the store.
-        """
-        self._place, self._shown, self._owner = place, shown, 0
-        self.opened: Any = None
-
-    def ask(self, statement: str, *values: object) -> list[Row]:
-        """Run a statement, or without values several, as one transaction; return its rows.
-
-        Raises psycopg.Error if the server refuses it, StoreUnreachableError if it does not answer. Tries again once if
-        the connection breaks.
-        """
-        psycopg = _load_psycopg()
-        for is_last in (False, True):
-            try:
-                return self._run(statement, values)
-            except (psycopg.Error, _LateError) as error:
-                if self.opened is not None:
-                    raise
-                if is_last or isinstance(error, (_LateError, psycopg.errors.ConnectionTimeout)):
-                    message = " ".join(str(error).split()) or "the connection is gone"
-                    raise StoreUnreachableError(f"{self._shown} does not answer: {message}", remedy=_CONNECT) from None
-        raise AssertionError("the last one returns or raises")
-
-    def close(self) -> None:
-        """End it. A forked child only drops it, because the parent still uses it."""
-        if self.opened is not None and self._owner == os.getpid():
-            self.opened.close()
-        self.opened = None
-
-    def _run(self, statement: str, values: tuple[object, ...]) -> list[Row]:
-        psycopg = _load_psycopg()
-        if self.opened is None or self._owner != os.getpid() or self.opened.closed:
-            self.opened = None
-            self.opened = _limited().connect(
-                "",
-                autocommit=True,
-                prepare_threshold=None,
-                cursor_factory=psycopg.RawCursor,
-                **_read_address(self._place),
-            )
-            self._owner = os.getpid()
-        try:
-            cursor = self.opened.execute(statement, values or None, binary=bool(values))
-            return cursor.fetchall() if cursor.description else []
-        except BaseException as error:  # Ctrl-C too
-            # Unless the server's whole answer was read: the next one would be what is left of it.
-            if not (isinstance(error, psycopg.Error) and error.sqlstate) or self.opened.closed:
-                self.close()
-            raise
+    """No answer within the limit."""
 
 
 def _load_psycopg() -> Any:
@@ -313,15 +268,19 @@ def _load_psycopg() -> Any:
     return psycopg
 
 
+def _connect(place: str) -> Any:
+    psycopg = _load_psycopg()
+    settings = _DEFAULTS | psycopg.conninfo.conninfo_to_dict(place)
+    # Nothing is prepared: a connection pooler may hand the next statement to another session.
+    return _limited().connect("", autocommit=True, prepare_threshold=None, cursor_factory=psycopg.RawCursor, **settings)
+
+
 @functools.cache
 def _limited() -> Any:
     """Return psycopg's connection with a time limit for every answer."""
     kind: Any = _load_psycopg().Connection
 
     class Limited(kind):  # type: ignore[misc]
-        def __del__(self) -> None:
-            """Warn no one: it lives as long as the process, and libpq closes it, in the process that opened it."""
-
         def wait(self, gen: Any, *given: Any, **more: Any) -> Any:
             return super().wait(_until(gen, time.monotonic() + ANSWER_TIMEOUT), *given, **more)
 
@@ -339,21 +298,3 @@ def _until(asks: Generator[Any, Any, Any], end: float) -> Generator[Any, Any, An
         ready = yield wanted
         if not ready and time.monotonic() > end:
             raise _LateError(f"no answer within {ANSWER_TIMEOUT:g} s")
-
-
-def _read_address(place: str) -> dict[str, str]:
-    """Return what libpq connects with. Raises StoreUnreachableError for what it can't read: its reason may show all."""
-    psycopg = _load_psycopg()
-    from psycopg.conninfo import conninfo_to_dict
-
-    try:
-        given = {name: str(value) for name, value in conninfo_to_dict(place).items()}
-        float(given.get("connect_timeout", 0))
-    except (psycopg.Error, ValueError):
-        given = {"password": ""}
-    if "password" in given or "sslpassword" in given:  # however it is spelt
-        raise StoreUnreachableError(
-            "libpq can't read the store's address, or finds a password in it",
-            remedy="write postgresql://USER@HOST/DATABASE#PROJECT, or postgresql:///?service=NAME#PROJECT",
-        )
-    return {**_DEFAULTS, **given}

@@ -27,7 +27,7 @@ from phase_gate.gate.state import state_to_json
 from phase_gate.storage.files import exists, read_bytes, set_aside, write_atomically
 from phase_gate.storage.ledger import Line
 from phase_gate.storage.objects import unpack
-from phase_gate.storage.opening import Opened
+from phase_gate.storage.opening import Opened, read_beginning
 from phase_gate.storage.paths import task_folder, task_names
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores.shared import Head, SharedStore, Tail
@@ -191,7 +191,7 @@ class SharedTaskStore(TaskStore):
             self._put_aside()
             if tail.rows:
                 # The rollback guard must accept the new ledger, but remembers that a cycle was open.
-                self.expect(tail.rows)
+                self.expect(read_beginning(tail.rows.partition(b"\n")[0]).lineage)
                 self._take_over(Opened())
 
     def _put_aside(self) -> Path:

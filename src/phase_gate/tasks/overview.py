@@ -10,7 +10,7 @@ from pathlib import Path
 
 from phase_gate.errors import StateError, TaskNameError
 from phase_gate.gate.state import State
-from phase_gate.storage import cache
+from phase_gate.storage.files import load_json, save_cache
 from phase_gate.storage.paths import DEFAULT_TASK
 from phase_gate.tasks.rules import WAVE, asks_person, resume_command
 from phase_gate.tasks.work import FINISHED, IN_PROGRESS, NOT_PASSED, Failure, Status, Verification, find_verification
@@ -156,7 +156,7 @@ def load_overview(state_folder: Path, look: Callable[[str], State | None], refus
     :param refused: tasks of a shared store that can't be copied to this folder.
     """
     file = state_folder / "cache" / _KNOWN
-    found = cache.load(file)
+    found = load_json(file)
     known: dict[str, bool] = found if isinstance(found, dict) else {}
     seen = dict(known)
     rows: list[Verification] = []
@@ -179,5 +179,5 @@ def load_overview(state_folder: Path, look: Callable[[str], State | None], refus
         rows += [] if verification is None else [verification]
     if seen != known and state_folder.is_dir():
         # If it can't be saved, the removal of a task's whole folder goes unnoticed.
-        cache.save(file, seen)
+        save_cache(file, seen)
     return Overview(rows=tuple(sorted(rows, key=lambda row: (row.taken_at, row.task))), damaged=tuple(damaged))

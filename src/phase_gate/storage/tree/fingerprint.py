@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from phase_gate.hashing import sha256
-from phase_gate.storage import cache
+from phase_gate.storage.files import load_value, save_cache
 from phase_gate.storage.tree.contents import Contents, is_shown
 from phase_gate.storage.tree.git_command import NoGitError
 from phase_gate.storage.tree.listing import list_with_git
@@ -140,13 +140,6 @@ _MOST = 20_000
 _NAMED = 20
 
 
-class _LastRun(Value):
-    """The files after a run: their digest, and path -> content id."""
-
-    tree: str
-    files: Mapping[str, str] = field(default_factory=dict)
-
-
 def changed_before_run(folder: Path, files: Mapping[str, str]) -> tuple[str, ...] | None:
     """Return the first files that changed since the last run, to show them; None if that is unknown."""
     before = _load_last_run(folder)
@@ -159,18 +152,18 @@ def changed_since_last_run(folder: Path, tree: str, files: Mapping[str, str]) ->
     :param tree: the digest of the files after that run.
     """
     before = _load_last_run(folder)
-    return changed_paths(before.files, files) if before is not None and before.tree == tree else ()
+    return changed_paths(before.files, files) if before is not None and before.digest == tree else ()
 
 
 def save_last_run(folder: Path, tree: str, files: Mapping[str, str]) -> None:
     """Save the content ids after a run, unless there are too many files. Failures are ignored."""
     before = _load_last_run(folder)
-    if len(files) <= _MOST and (before is None or before.tree != tree):
-        cache.save(_last_run_file(folder), _LastRun(tree=tree, files=files))
+    if len(files) <= _MOST and (before is None or before.digest != tree):
+        save_cache(_last_run_file(folder), Tree(tree, files))
 
 
-def _load_last_run(folder: Path) -> _LastRun | None:
-    return cache.load_value(_LastRun, _last_run_file(folder))
+def _load_last_run(folder: Path) -> Tree | None:
+    return load_value(Tree, _last_run_file(folder))
 
 
 def _last_run_file(folder: Path) -> Path:
