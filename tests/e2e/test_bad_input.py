@@ -6,7 +6,6 @@ of the tests: they run, their output is complete, the run ends with 11, and no b
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -166,31 +165,7 @@ def test_an_unknown_phase_is_a_usage_error_whatever_the_state_is(red: Project, a
     assert " failed in " not in ran.out, "no test ran"
 
 
-@pytest.mark.parametrize("damage", ["gone", "another"])
-def test_a_stored_object_that_is_not_what_it_was(red: Project, damage: str) -> None:
-    objects = red.root / ".phase-gate" / "objects"
-    kept = list(objects.iterdir())
-    if damage == "gone":
-        shutil.rmtree(objects)
-    else:
-        for path in kept:
-            path.write_bytes(b"another")
-    ran = red.run("--phase=red")
-    assert ran.code == 11
-    assert_output_is_complete(ran)
-    assert ran.has("[state-tampered]")
-
-
 # --- nowhere to write
-
-
-def test_a_file_in_the_state_folder_s_place(project: Project) -> None:
-    project.write({".phase-gate": "mine"}, test_calc=FAILING_TESTS)
-    ran = project.run("--phase=red")
-    assert_not_recorded(project, ran, ".phase-gate is a file, not a folder", "state-storage")
-    assert ran.has("move ", " out of the way")
-    assert (project.root / ".phase-gate").read_text(encoding="utf-8") == "mine"
-    assert project.call("signal", "--next", "--reason", "x").code == 11
 
 
 FILLS_THE_DISK = """\

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-import pytest
-
 from tests.support import CALC, Project
 
 RULES = """\
@@ -14,14 +12,6 @@ evidence:
     build: {run: "RUN"}
 phases:
   GREEN: {condition: build_ok}
-"""
-WORKFLOW = """\
-workflow: paper
-phases:
-  WRITE:
-    tests: none
-    gate_1: {name: Written, condition: letter_ok, guards: []}
-    next: DONE
 """
 
 
@@ -52,23 +42,3 @@ def test_of_pyproject_the_values_of_our_table_are_frozen(project: Project) -> No
     ran = project.run("--phase=green")
     assert ran.code == 10
     assert ran.has("rules-unchanged", "freeze")
-
-
-def test_a_cycle_that_began_without_a_memory_says_so(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    project.write({"test_nothing.py": "def test_nothing():\n    pass\n", "docs/a.md": "# A\n"})
-    with monkeypatch.context() as patch:
-        patch.setattr("phase_gate.evidence.gathering.SINCE", {})
-        ran = project.run("--phase=document", "-v")
-    assert ran.code == 10
-    assert ran.has("? docs_generated >= required_docs_count", "docs_generated is unknown: the documents are noted")
-
-
-def test_a_phase_without_tests_is_judged_by_its_commands(project: Project) -> None:
-    letter = f'evidence: {{commands: {{letter: {{run: \'{sys.executable} -c "open(1 and \\"letter\\")"\'}}}}}}\n'
-    project.write({"phase-gate.yaml": f"workflow: paper.yaml\n{letter}", "paper.yaml": WORKFLOW})
-    project.write({"test_nothing.py": "def test_nothing():\n    pass\n"})
-    assert project.run("--phase=write", "-v").code == 10
-    assert project.gate("advance", "-v").code == 10
-    project.write({"letter": "dear all\n"})
-    done = project.gate("advance", "-v")
-    assert done.has("+ letter_ok", "Gate 1 is open")

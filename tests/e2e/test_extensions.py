@@ -303,24 +303,3 @@ def test_an_offer_that_can_not_be_used_is_refused_before_any_test_runs(
 
 
 # --- another workflow in the middle of a cycle opens nothing
-
-#: The shipped name and phases, and not one guard.
-UNGUARDED = """\
-workflow: tdd
-phases:
-  RED:
-    tests: failing
-    scope: targets
-    gate_1: {name: Any, condition: tests_total >= 0}
-  GREEN:
-    gate_1: {name: Any, condition: tests_total >= 0}
-    next: DONE
-"""
-
-
-def test_a_laxer_workflow_of_the_same_name_closes_the_gate(project: Project) -> None:
-    project.red().write({"lax.yaml": UNGUARDED, "calc.py": "def add(a, b):\n    return 0\n"})
-    ran = project.run("--phase=green", "--phase-workflow=lax.yaml", "--exit-signal=done", "--phase-exit=dual")
-    assert ran.has("rules-unchanged", "workflow")
-    assert project.gate("check").code == 10
-    assert project.status()["phase"] == "GREEN"

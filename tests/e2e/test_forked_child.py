@@ -11,8 +11,7 @@ from unittest import mock
 
 import pytest
 
-from phase_gate.cli import main
-from tests.e2e.sessions import history_of, last_run, state_of
+from tests.e2e.sessions import history_of, state_of
 from tests.support import Project, Result
 
 #: What a forked child that came through the whole inner session leaves for whoever looks.
@@ -119,13 +118,6 @@ def test_the_child_says_nothing_of_ours(project: Project) -> None:
     assert len(history_of(project)) == 1, "the child confirms nothing"
 
 
-def test_the_parent_s_lock_stays_while_a_child_ends(project: Project) -> None:
-    project.write(test_work=TEST, work=_forking("pass", parent="len(os.listdir('.phase-gate/runs'))"))
-    # An ended child did not take it away.
-    assert run(project, "--phase=green").code == 10
-    assert last_run(project)["counts"] == {"passed": 2}
-
-
 def test_a_patched_getpid_hides_nobody(project: Project) -> None:
     patched = "__import__('unittest.mock').mock.patch('os.getpid', return_value=1).start()"
     project.write(test_work=TEST, work=_forking("pass", head=patched))
@@ -134,16 +126,6 @@ def test_a_patched_getpid_hides_nobody(project: Project) -> None:
 
 
 # --- other recorders
-
-
-def test_a_shard(project: Project) -> None:
-    project.write(test_work=TEST, work=_forking("pass", parent="2"))
-    ran = run(project, "--phase=green", "--phase-shard=1/1")
-    assert ran.code == 1
-    assert "phase gate: shard" not in child_of(project)["out"].partition("rootdir")[2]
-    assert [path.name for path in (project.root / "phase-gate-shards").glob("*-*")] == ["1-of-1.shard.gz"]
-    assert main(["ci", "combine", "phase-gate-shards"]) == 10
-    assert last_run(project)["counts"] == {"failed": 1, "passed": 1}
 
 
 def test_a_worker(project: Project) -> None:

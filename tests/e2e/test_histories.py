@@ -177,30 +177,6 @@ def test_red_says_what_to_do_where_the_code_is_there_already(project: Project) -
 
 # --- texts with examples
 
-EXAMPLES = "Sums\n====\n\n>>> from calc import add\n>>> add(1, 2)\n3\n\nThat is all.\n"
-
-
-@pytest.fixture
-def red_text(project: Project) -> Project:
-    """RED, exited: the example in a text fails."""
-    project.write(
-        {"pytest.ini": "[pytest]\npythonpath = .\naddopts = --doctest-glob=README.rst\n", "README.rst": EXAMPLES}
-    )
-    project.write(calc="def add(a, b):\n    return 0\n")
-    ran = project.run("--phase=red", "--exit-signal=red")
-    assert ran.code == 0, ran.out
-    return project
-
-
-@pytest.mark.parametrize("text", [EXAMPLES.replace("\n3\n", "\n0\n"), EXAMPLES.replace(">>>", "")])
-def test_other_examples_are_refused(red_text: Project, text: str) -> None:
-    red_text.write({"README.rst": text})
-    ran = red_text.run("--phase=green", "-v")
-    assert ran.code in (5, 10), ran.out
-    assert "README.rst" in ran.out
-    assert "tests-unchanged" in ran.out or "tests-kept" in ran.out
-
-
 # --- two spellings of one file, as on macOS and Windows
 # It is renamed here, which such systems show in the same way: git, told to ignore case, still has the old one.
 
@@ -270,3 +246,21 @@ def test_a_cycle_with_commits_and_checkouts_in_it(crypt: Project) -> None:
     assert crypt.gate("signal", "--reason", "both pass, twice").code == 0
     crypt.write({"tests/calc.py": f"{CALC}# more\n"})
     assert crypt.gate("check").has("files have changed")
+
+
+# --- line ends that git converts
+
+
+def test_they_are_no_change_of_what_older_tests_use(project: Project) -> None:
+    old = "from pathlib import Path\n\nFILE = Path(__file__).with_name('old.txt')\n\n\n"
+    project.write({"pytest.ini": "[pytest]\npythonpath = .\n", ".gitignore": ".phase-gate\n", "calc.py": CALC})
+    project.write({"tests/test_old.py": f"{old}def test_old():\n    assert FILE.read_text() == '2\\n'\n"})
+    project.write({"tests/old.txt": "2\n"}).commit_all()
+    project.git("config", "core.autocrlf", "true")
+    for name in project.git("ls-files").split():
+        (project.root / name).unlink()
+    project.git("checkout", "-q", "--", ".")
+    assert (project.root / "tests/old.txt").read_bytes() == b"2\r\n"
+    project.write({"tests/test_mul.py": NEW})
+    assert project.run("--phase=red", "--exit-signal=red", "--phase-report=verdict.json").code == 0
+    assert project.report()["findings"] == []

@@ -148,13 +148,6 @@ def test_a_partial_run_enters_the_next_phase_and_spends_no_signal(project: Proje
     assert (project.root / ".phase-gate" / "exit-signal.yaml").exists()
 
 
-def test_the_option_signal_is_dropped_by_a_partial_run(suite: Project) -> None:
-    assert suite.run("--phase=green").code == 0
-    assert suite.run("--phase=green", "-k", "one", "--exit-signal=done").code == 10
-    state = state_of(suite)
-    assert (state.exited, state.signals_premature) == (False, 0)
-
-
 # --- empty
 
 

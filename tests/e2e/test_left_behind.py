@@ -2,48 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from types import SimpleNamespace
 
 import pytest
 
 from phase_gate.recording.witness import CHANNEL, read_worker
 from tests.support import FAILING_TESTS, Project
-
-#: A project whose code does something when the last test calls it.
-DOING = """\
-import shutil
-
-def add(a, b):
-    return a + b
-
-def sub(a, b):
-    {what}
-    return a - b
-"""
-
-
-@pytest.mark.parametrize(
-    ("what", "message"),
-    [
-        pytest.param("shutil.rmtree('.phase-gate')", "was removed while the tests ran", id="removed"),
-        pytest.param(
-            "shutil.rmtree('.phase-gate'); shutil.copytree('kept', '.phase-gate')",
-            "does not have this run any more",
-            id="replaced",
-        ),
-    ],
-)
-def test_a_state_folder_without_this_run_is_named(project: Project, what: str, message: str) -> None:
-    project.environment.setenv("CI", "1")  # nothing remembers how far the folder had come
-    project.red().write(calc=DOING.format(what=what))
-    shutil.copytree(project.root / ".phase-gate", project.root / "kept")
-    ran = project.run("--phase=green")
-    assert ran.code == 11
-    assert ran.has("2 passed", "nothing recorded, the gate is closed", message, "state-storage", "then run again")
-    assert "AssertionError" not in ran.out
-    assert project.gate("check").code != 0
-
 
 PATCHED = """\
 import pytest

@@ -329,36 +329,6 @@ def test_groups_of_workers_leave_no_trace_in_ids(project: Project) -> None:
     assert (last_run(project)["kind"], ran.code) == ("complete", 0), "the second green run of the same tests"
 
 
-#: A worker without xdist: it keeps what it would send.
-FAKE_WORKER = """\
-import pathlib
-
-import pytest
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_configure(config):
-    config.workerinput, config.workeroutput = {}, {}
-    config.option.loadgroup = True
-
-
-def pytest_unconfigure(config):
-    pathlib.Path("sent.json").write_text(config.workeroutput["phase_gate"])
-"""
-
-
-def test_a_worker_sends_what_only_it_sees_and_records_nothing(project: Project) -> None:
-    project.write({"pytest.ini": "[pytest]\nmarkers = xdist_group\n"}, conftest=FAKE_WORKER, test_groups=GROUPED)
-    ran = project.run("--phase=green", "-k", "not none")
-    assert ran.code == 0
-    assert "phase gate" not in ran.out
-    assert not (project.root / ".phase-gate").exists()
-    sent = project.report("sent.json")
-    assert sent["deselected"] == ["test_groups.py::test_in_none"]
-    assert sent["paths"] == {"test_groups.py": "test_groups.py"}
-    assert sent["groups"] == ["database", "database_files", "default"]
-
-
 @pytest.mark.parametrize(
     ("node", "expected"),
     [

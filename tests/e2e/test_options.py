@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
@@ -309,19 +308,6 @@ def panel(ran: Result) -> list[str]:
     lines = ran.out.splitlines()
     start = next(number for number, line in enumerate(lines) if "= phase gate" in line)
     return lines[start:]
-
-
-def test_a_quiet_panel_has_four_lines_and_a_very_quiet_one_has_one(passing: Project) -> None:
-    title, *rest = panel(passing.run("--phase=green", "-q"))
-    assert re.fullmatch(r"=+ phase gate: GREEN · iteration 1 · 2 tests =+", title)
-    assert rest == [
-        "Gate 1  closed   needs one more green run with no file changes (1 note:",
-        "                 phase-gate explain)",
-        "Gate 2  waiting  no exit signal",
-        "next    pytest --phase=green",
-    ]
-    (line,) = (line for line in passing.run("--phase=green", "-qq").out.splitlines() if "phase gate" in line)
-    assert line.startswith("phase gate: GREEN · iteration 2 · 2 tests: Gate 1 is open")
 
 
 def test_without_a_terminal_it_records_and_judges(passing: Project) -> None:

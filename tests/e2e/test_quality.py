@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import pytest
@@ -124,31 +123,3 @@ def test_code_that_became_worse_is_said_and_closes_nothing_by_itself(project: Pr
     assert "ruff has 2 findings, and had 1 when the phase began" in out
     worse = [row for row in verdict["findings"] if row["slug"] == "quality-worse"]
     assert [row["tier"] for row in worse] == ["advisory"]
-
-
-def test_a_project_may_ask_for_no_worse_code(project: Project) -> None:
-    project.write({"phase-gate.yaml": "phases: {REFACTOR: {condition: quality_delta >= 0}}\n"})
-    assert refactor(begin_with_refactor(project, TIDY))[0] == 0
-    code, out, verdict = refactor(project.write(price=UGLY))
-    assert code == 10
-    assert "- quality_delta >= 0                                 -1" in out
-    assert verdict["reason"] == "quality_delta >= 0 is not met (-1)"
-
-
-@pytest.mark.parametrize(
-    ("rules", "is_told"),
-    [
-        pytest.param("", False, id="the-default-rules-say-nothing"),
-        pytest.param("phases: {REFACTOR: {condition: quality_delta >= 0}}\n", True, id="rules-that-ask-do"),
-    ],
-)
-def test_without_the_extra(project: Project, rules: str, is_told: bool) -> None:
-    project.environment.setitem(sys.modules, "ruff", None)
-    if rules:
-        project.write({"phase-gate.yaml": rules})
-    code, out, verdict = refactor(begin_with_refactor(project))
-    assert code == 10
-    assert verdict["tables"] == []
-    assert ("pip install 'pytest-phase-gate[quality]'" in " ".join(out.split())) is is_told
-    assert bool(verdict["warnings"]) is is_told
-    assert "no_more_improvements_identified" not in verdict["metrics"]

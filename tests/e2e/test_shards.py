@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.sessions import history_of, state_of
+from tests.e2e.sessions import history_of
 from tests.storage.stores import contents
 from tests.support import CALC, Project, Result, call
 
@@ -25,17 +25,6 @@ SUITE = {
     "tests/test_sub.py": "from calc import sub\n\n\nclass TestSub:\n"
     + "".join(f"    def test_{name}(self):\n        assert sub(3, 1) == 2\n\n" for name in "abcd"),
 }
-#: Hashes as pytest-shard does: drops what is not its own, and tells nobody.
-HASHING = """
-import hashlib, os
-
-def pytest_collection_modifyitems(items):
-    number, total = int(os.environ["SHARD"]), int(os.environ["SHARDS"])
-    items[:] = [
-        item for item in items
-        if int.from_bytes(hashlib.sha256(item.nodeid.encode()).digest(), "little") % total == number - 1
-    ]
-"""
 
 
 @pytest.fixture
@@ -91,18 +80,6 @@ def test_shards_where_a_key_is_set_or_a_ledger_has_one(suite: Project, made: str
 
 
 # --- who splits, and how
-
-
-def test_hashing_by_another_number_loses_tests_and_is_refused(suite: Project) -> None:
-    suite.write({"conftest.py": HASHING})
-    suite.environment.setenv("SHARDS", "3")
-    for index in (1, 2):
-        suite.environment.setenv("SHARD", str(index))
-        suite.run("--phase=green", f"--phase-shard={index}/2")
-    refused = gate("ci", "combine")
-    assert refused.code == 11
-    assert refused.has("ran in no shard: tests/test_")
-    assert not (suite.root / ".phase-gate").exists()
 
 
 @pytest.mark.parametrize(
@@ -193,26 +170,7 @@ def test_a_cycle_in_shards(suite: Project) -> None:
     assert {row["slug"] for row in parts["findings"]} >= {"tests-kept", "tests-unchanged"}
 
 
-def test_a_known_test_that_no_shard_selects_makes_it_partial(suite: Project) -> None:
-    run_shards(suite, 2)
-    assert gate("ci", "combine").code == 10
-    run_shards(suite, 2, "-m", "not slow")
-    ran = gate("ci", "combine")
-    assert ran.code == 10
-    assert ran.has("(partial)", "1 known test did not run (-m")
-    assert state_of(suite).streak == 1
-
-
 # --- what is refused, by real shards
-
-
-def test_one_that_dies_is_named(suite: Project) -> None:
-    run_shard(suite, 1, 2)
-    suite.write({"tests/test_sub.py": "import os\n\n\ndef test_dies():\n    os._exit(3)\n"})
-    suite.run_process("--phase=green", "--phase-shard=2/2", "tests/test_sub.py")
-    refused = gate("ci", "combine")
-    assert refused.code == 11
-    assert refused.has("shard 2/2 began at", "and never ended", "run that shard again")
 
 
 def test_sources_that_are_not_those_here_are_refused(suite: Project) -> None:

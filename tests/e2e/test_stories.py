@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.e2e.sessions import state_of, targets_of
 from tests.support import CALC, FAILING_TESTS, Project, Result
 
@@ -116,23 +114,3 @@ def test_a_module_that_is_skipped_as_a_whole_is_shown(project: Project) -> None:
 
 
 # --- the surroundings change
-
-
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        pytest.param({"test_calc.py": FAILING_TESTS.partition("\n\n\n")[0]}, ["test_calc.py::test_sub"], id="deleted"),
-        pytest.param({"test_calc.py": FAILING_TESTS.replace("test_sub", "test_minus")}, [], id="twin-renamed"),
-    ],
-)
-def test_old_tests_that_are_gone_in_the_next_red_are_named(
-    project: Project, files: dict[str, str], expected: list[str]
-) -> None:
-    project.green()
-    assert run(project, "green", "--exit-signal=all pass").code == 0
-    project.write(files, test_mul="def test_mul():\n    from calc import mul\n\n    assert mul(2, 3) == 6\n")
-    for _ in range(2):
-        # Named as long as RED goes on; whether they were right to go is for a person to say.
-        ran = run(project, "red")
-        assert ran.code == 0 or not expected, "it is advice"
-        assert [test for slug, test in found(project, "advisory") if slug == "tests-gone"] == expected

@@ -210,24 +210,14 @@ def test_a_known_failure_is_exempt_and_shown(project: Project) -> None:
 # --- ids that no two runs share
 
 
-SEEDED = """\
-import pytest
-
-from calc import size
-
-
-@pytest.mark.parametrize("names", [frozenset({"ab", "cd", "ef", "gh", "ij"})], ids=repr)
-def test_size(names):
-    assert size(names) == len(names)
-"""
-
-
-@pytest.mark.processes
-def test_ids_that_follow_the_hash_seed_are_told_so(project: Project) -> None:
-    project.write(test_size=SEEDED, calc="def size(names):\n    return None\n")
-    assert project.run_process("--phase=red", "--exit-signal=it fails", "-v", PYTHONHASHSEED="1").code == 0
-    project.write(calc="def size(names):\n    return len(names)\n")
-    ran = project.run_process("--phase=green", "-v", PYTHONHASHSEED="2")
+def test_ids_with_an_address_in_them_are_told_so(project: Project) -> None:
+    rows = "@pytest.mark.parametrize('n', [1], ids=[f'<one at {os.environ[\"PLACE\"]}>'])\n"
+    test = "def test_add(n):\n    from calc import add\n\n    assert add(n, 1) == 2\n"
+    project.write(test_calc=f"import os\n\nimport pytest\n\n\n{rows}{test}")
+    project.environment.setenv("PLACE", "0x7f6e01")
+    assert project.run("--phase=red", "--exit-signal=it fails").code == 0
+    project.write(calc=CALC).environment.setenv("PLACE", "0x7f6e02")
+    ran = project.run("--phase=green", "-v")
     assert ran.code == 10
     assert "its id is another one in every run: it has a set, a hash or an address in it" in ran.text
     assert "give the rows ids that stay" in ran.text

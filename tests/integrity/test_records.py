@@ -6,12 +6,11 @@ The corpus has a cheat and its honest twin for each of these rows; here is what 
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support import CALC, FAILING_TESTS, Project
+from tests.support import CALC, Project
 
 CLOSED, UNTRUSTED, NOT_ALLOWED = 10, 11, 13
 #: `test_sub` fails, and nothing else.
@@ -47,51 +46,11 @@ def test_the_folder_of_another_checkout(project: Project, tmp_path: Path) -> Non
     assert project.gate("signal", "--reason", "it was green over there").code == UNTRUSTED
 
 
-def test_the_folder_of_another_checkout_where_none_was(project: Project, tmp_path: Path) -> None:
-    project.green()
-    other = project.at(tmp_path / "other").write(test_calc=FAILING_TESTS, calc=BAD)
-    shutil.copytree(project.state, other.state)
-    assert other.gate("check", "--gate1").code == CLOSED
-    signalled = other.gate("signal", "--reason", "it was green over there")
-    assert (signalled.code, signalled.has("stale-signal")) == (NOT_ALLOWED, True)
-
-
-@pytest.mark.cheats(51)
-def test_the_ledger_of_an_easier_clone(project: Project, tmp_path: Path) -> None:
-    other = copy_to(project.red(), tmp_path / "clone")
-    fail(project)
-    shutil.rmtree(other.state)
-    other.write(calc=BAD).run_process("--phase=green", "-k", "not sub")
-    shutil.copytree(other.state, project.state, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.lock"))
-    for ran in (project.gate("check", "--gate1"), project.gate("audit"), project.gate("signal", "--reason", "green")):
-        assert (ran.code, ran.has("state-foreign")) == (UNTRUSTED, True)
-    ran = project.run_process("--phase=green")
-    assert (ran.code, ran.has("nothing recorded", "state-foreign")) == (1, True)
-
-
 def test_twin_the_whole_project_is_moved(project: Project, tmp_path: Path) -> None:
     moved = project.at(Path(shutil.move(project.green().root, tmp_path / "elsewhere")))
     assert moved.gate("check", "--gate1").code == 0
     ran = moved.run_process("--phase=green")
     assert (ran.code, "Warning" in ran.out) == (0, False)
-
-
-def test_twin_a_state_folder_elsewhere(project: Project, tmp_path: Path) -> None:
-    folder = tmp_path / "state"
-    project.red().write(calc=CALC).state.rename(folder)
-    for _ in range(2):
-        ran = project.run_process("--phase=green", f"--phase-dir={folder}")
-    assert (ran.code, "Warning" in ran.out) == (0, False)
-    assert project.gate("check", "--gate1", "--dir", str(folder)).code == 0
-
-
-def test_twin_a_fresh_clone(project: Project) -> None:
-    project.red().write(calc=CALC)
-    shutil.rmtree(project.state)
-    for _ in range(2):
-        ran = project.run_process("--phase=green")
-    assert (ran.code, "Warning" in ran.out) == (0, False)
-    assert project.gate("check", "--gate1").code == 0
 
 
 # --- signals (28)
@@ -121,14 +80,6 @@ def test_twin_a_person_writes_it(project: Project) -> None:
 # --- the plugin (32) and the rules (34)
 
 
-@pytest.mark.cheats(32)
-def test_a_run_that_is_not_recorded_proves_nothing(red_project: Project) -> None:
-    project = red_project.write(calc=CALC)
-    ran = project.process(sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
-    assert (ran.code, ran.has("2 passed")) == (0, True)
-    assert project.gate("check", "--gate1").code == CLOSED
-
-
 def test_a_part_of_the_plugin_is_blocked(project: Project) -> None:
     fail(project.red())
     assert project.run_process("--phase=green", "-p", "no:phase_gate_session").code != 0
@@ -136,21 +87,6 @@ def test_a_part_of_the_plugin_is_blocked(project: Project) -> None:
 
 
 _OVERRIDES = {"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n"}
-
-
-@pytest.mark.cheats(34)
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("parameters: {required_green_runs: 0}\n", id="threshold"),
-        pytest.param('docs: ["*.py", "*.md"]\n', id="documents"),
-        pytest.param(_OVERRIDES["phase-gate.yaml"], id="overrides"),
-    ],
-)
-def test_weaker_rules_close_the_gate_that_was_open(project: Project, text: str) -> None:
-    project.green().write({"phase-gate.yaml": text})
-    assert project.gate("check", "--gate1").code == CLOSED
-    project.run("--phase=green").assert_gate("rules-unchanged", code=CLOSED)
 
 
 # --- facts, baselines and overrides (38, 39)

@@ -95,30 +95,6 @@ def test_honest_work_is_not_disturbed(
     assert once.gate("check").code == 0
 
 
-def test_data_that_came_in_red_is_committed_in_green(project: Project) -> None:
-    project.write({"pytest.ini": "[pytest]\n", ".gitignore": ".phase-gate/\n__pycache__/\n"}).commit_all()
-    project.write({"data.csv": DATA}, test_calc=TESTS)
-    assert project.run("--phase=red", "--exit-signal=it fails").code == 0
-    project.write(calc=CALC)
-    assert project.run("--phase=green").code == 10
-    project.commit_all()
-    assert project.run("--phase=green", "--exit-signal=it passes").code == 0
-    assert project.gate("check").code == 0
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("option", ["--junitxml=made/it.xml", "--phase-report=verdict.json", "--basetemp=tmp"])
-def test_reports_that_options_name_are_no_part_of_it(once: Project, option: str) -> None:
-    """Also once git tracks them, and in a look that has no such option."""
-    assert once.run("--phase=green", option).code == 0
-    once.commit_all()
-    for name in ("made/it.xml", "verdict.json", "tmp/a.txt"):
-        if (once.root / name).parent.exists() and name.partition("/")[0] in option:
-            (once.root / name).write_text("anew", encoding="utf-8")
-    assert once.gate("signal", "--reason", "it passes").code == 0
-    assert once.gate("check").code == 0
-
-
 def test_an_edit_of_data_that_git_does_not_track_is_seen(once: Project) -> None:
     assert once.run("--phase=green").code == 0
     once.write({"data.csv": "1 2\n"})
