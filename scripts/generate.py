@@ -31,7 +31,7 @@ from phase_gate.project import COMPILED_FOLDER
 from phase_gate.values import fields
 from phase_gate.workflow.condition_parser import SPELLINGS
 from phase_gate.workflow.conditions import tree_of
-from phase_gate.workflow.metrics import all_metrics
+from phase_gate.workflow.metrics import METRICS
 from phase_gate.workflow.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -158,10 +158,7 @@ def metrics() -> str:
     return (
         table(
             ("metric", "meaning"),
-            (
-                (f"`{each.name}`" + ("" if each.type == "int" else f" ({each.type})"), each.meaning)
-                for each in all_metrics()
-            ),
+            ((f"`{name}`" + ("" if kind == "int" else f" ({kind})"), meaning) for name, kind, meaning in METRICS),
         )
         + "\n"
         + table(("also written", "stands for"), ((f"`{name}`", f"`{text}`") for name, text in SPELLINGS.items()))

@@ -30,7 +30,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "source",
         "values",
         "bound",
-        "hashing",
         "codec",
         "identities",
         "visible",

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from json import dumps
 from pathlib import Path
 
+from phase_gate.bound import sha256
 from phase_gate.codec import to_json
 from phase_gate.errors import PhaseGateError
 from phase_gate.gate.freshness import CurrentStatus
 from phase_gate.gate.measured import WEAKENED
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Status, show_next, show_verdict
-from phase_gate.hashing import sha256
 from phase_gate.storage.files import REAL, load_value, make_folder, write_atomically
 from phase_gate.storage.root import PYTEST_FILES
 from phase_gate.values import Literal, Value, replace

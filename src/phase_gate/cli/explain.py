@@ -21,7 +21,7 @@ from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.task import Task
 from phase_gate.visible import show_rows
 from phase_gate.workflow.condition_parser import ALIASES
-from phase_gate.workflow.metrics import all_metrics, show_value
+from phase_gate.workflow.metrics import METRICS, show_value
 from phase_gate.workflow.model import Phase
 
 
@@ -57,11 +57,11 @@ def _find_meaning(task: Task, name: str) -> _Meaning:
     """Return the meaning of a name. Raises UsageError if it is unknown."""
     workflow, evaluation = task.rules, task.state.evaluation
     fact, phase = ALIASES.get(name, name), workflow.phase(name)
-    for metric in all_metrics():
-        if metric.name == name:
+    for metric, kind, meaning in METRICS:
+        if metric == name:
             value = None if evaluation is None else evaluation.metrics.get(name)
             now = "not measured in the last verdict" if value is None else f"last verdict: {value}"
-            return "metric", name, (f"{name} ({metric.type}): {metric.meaning}", f"  {now}"), {}
+            return "metric", name, (f"{name} ({kind}): {meaning}", f"  {now}"), {}
     if fact in workflow.facts:
         return "fact", fact, _fact_rows(task, fact), {}
     if name in workflow.guards:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
 from phase_gate.agents.endings import classify
+from phase_gate.bound import sha256
 from phase_gate.drive.clients import Client, choose_environment
 from phase_gate.drive.drive_state import Decision, Outcome
 from phase_gate.drive.view import Happening, Tail, Working, render_status
@@ -24,7 +25,6 @@ from phase_gate.errors import RollbackError
 from phase_gate.evidence.process.output import blot, find_secrets
 from phase_gate.evidence.process.run import Ended, How, run_process
 from phase_gate.evidence.process.tree import MARK, PatientInterrupts, end_marked, hide_environment
-from phase_gate.hashing import sha256
 from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.storage import store
 from phase_gate.storage.files import REAL, make_folder, remove_file, write_atomically

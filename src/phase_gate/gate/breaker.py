@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 
-from phase_gate.hashing import sha256
+from phase_gate.bound import sha256
 from phase_gate.values import Literal, Value, field, replace
 from phase_gate.visible import count
 from phase_gate.workflow.model import Limits

@@ -8,10 +8,10 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Collection, Iterator, Mapping
 
+from phase_gate.bound import sha256
 from phase_gate.codec import from_json, to_json
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, join_id
 from phase_gate.gate.measured import Change, Finding
-from phase_gate.hashing import sha256
 from phase_gate.values import Value, field, replace
 
 TYPE_CHECKING = False

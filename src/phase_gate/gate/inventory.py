@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from phase_gate.bound import sha256
 from phase_gate.codec import from_json, spell_out
-from phase_gate.hashing import sha256
 from phase_gate.values import Value, field
 
 TYPE_CHECKING = False

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from phase_gate.bound import sha256
 from phase_gate.codec import from_json, spell_out
-from phase_gate.hashing import sha256
 from phase_gate.values import Literal, Value, field
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import NEW_CODE_METRICS, PIPELINE_METRICS, PROOF_METRICS

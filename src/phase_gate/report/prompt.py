@@ -10,7 +10,7 @@ from typing import Literal
 
 from phase_gate.gate.verdict import phase_command, start_command
 from phase_gate.visible import show_line, show_rows
-from phase_gate.workflow.metrics import CLAIM_METRICS, all_metrics
+from phase_gate.workflow.metrics import CLAIM_METRICS, METRICS
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, call_command, signal_command
 
@@ -124,7 +124,7 @@ def render_prompt(
 
 
 def _rules(workflow: Workflow, phase: Phase) -> Iterator[str]:
-    meanings = {metric.name: metric.meaning for metric in all_metrics()}
+    meanings = {name: meaning for name, _, meaning in METRICS}
     for clause in phase.gate_1.evaluate({}).clauses:
         # Each metric is explained once.
         explanations = "; ".join(f"{name}: {_lower(meanings.pop(name))}" for name in clause.unknown if name in meanings)

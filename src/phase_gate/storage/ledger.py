@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from json import dumps, loads
 
+from phase_gate.bound import sha256
 from phase_gate.errors import TamperedError
 from phase_gate.gate.state import Event
-from phase_gate.hashing import sha256
 from phase_gate.values import Value
 
 #: The value of `prev` in the first line.

@@ -11,10 +11,9 @@ import zlib
 from json import dumps, loads
 from pathlib import Path
 
-from phase_gate.bound import os, time
+from phase_gate.bound import os, sha256, time
 from phase_gate.errors import TamperedError
 from phase_gate.gate.inventory import Inventory, inventory_from_json, inventory_to_json
-from phase_gate.hashing import sha256
 from phase_gate.storage.files import (
     FileSystem,
     exists,

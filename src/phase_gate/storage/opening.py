@@ -14,10 +14,9 @@ from itertools import chain
 from json import loads
 from pathlib import Path
 
-from phase_gate.bound import os
+from phase_gate.bound import os, sha256
 from phase_gate.errors import ForeignStateError, RollbackError, StateError, TamperedError
 from phase_gate.gate.state import NEW_STATE, SCHEMA, Event, State, state_from_json
-from phase_gate.hashing import sha256
 from phase_gate.storage.files import FileSystem, load_json, load_value, open_file, read_bytes, refusing
 from phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
 from phase_gate.storage.paths import SIGNAL_FILE

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from phase_gate.bound import sha256
 from phase_gate.errors import PhaseGateError
 from phase_gate.gate.order import shorten
 from phase_gate.gate.verdict import Answer, Signal
-from phase_gate.hashing import sha256
 from phase_gate.storage.files import REAL, read_bytes, refusing, remove_file, write_atomically
 from phase_gate.values import Value, as_dict, field, replace
 

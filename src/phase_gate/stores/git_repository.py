@@ -22,8 +22,8 @@ from pathlib import Path
 # By name: a test that puts another `subprocess.Popen` in its place must not be called here.
 from subprocess import PIPE, Popen, TimeoutExpired
 
+from phase_gate.bound import sha1
 from phase_gate.errors import RollbackError, StoreUnreachableError, TamperedError
-from phase_gate.hashing import sha1
 from phase_gate.storage.files import REAL, exists, read_bytes, refusing, remove_file, write_atomically
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.paths import make_state_folder

@@ -7,22 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from phase_gate.values import Value
 from phase_gate.workflow.model import MetricType as MetricType
 
 MetricValue = int | float | str | bool | None
 Metrics = Mapping[str, MetricValue]
 
 
-class Metric(Value, kw_only=False):
-    """A metric's name, its type, and its meaning in one sentence."""
-
-    name: str
-    type: MetricType
-    meaning: str
-
-
-#: Name, type and meaning.
+#: Name, type, and meaning in one sentence.
 _Row = tuple[str, MetricType, str]
 
 #: Metrics of test runs.
@@ -150,12 +141,8 @@ _OF_PIPELINES: tuple[_Row, ...] = (
 )
 
 #: In the order of the reference page.
-_ROWS = (*_MEASURED, *_PROVEN, *_COMPARED, *_NEW_CODE, *_CLAIMED, *_WRITTEN, *_OF_PIPELINES)
-METRIC_TYPES: Mapping[str, MetricType] = {name: kind for name, kind, _ in _ROWS}
-
-
-def all_metrics() -> list[Metric]:
-    return [Metric(*row) for row in _ROWS]  # not above: few processes need their meanings
+METRICS = (*_MEASURED, *_PROVEN, *_COMPARED, *_NEW_CODE, *_CLAIMED, *_WRITTEN, *_OF_PIPELINES)
+METRIC_TYPES: Mapping[str, MetricType] = {name: kind for name, kind, _ in METRICS}
 
 
 def _names(rows: Iterable[_Row]) -> frozenset[str]:

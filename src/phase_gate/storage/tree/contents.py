@@ -12,9 +12,8 @@ import contextlib
 import stat
 from json import dumps, loads
 
-from phase_gate.bound import os, time
+from phase_gate.bound import blake2b, os, sha1, time
 from phase_gate.errors import StorageError
-from phase_gate.hashing import blake2b, sha1
 from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
 
 TYPE_CHECKING = False

@@ -16,7 +16,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from phase_gate.hashing import sha256
+from phase_gate.bound import sha256
 from phase_gate.storage.files import load_value, save_cache
 from phase_gate.storage.tree.contents import Contents, is_shown
 from phase_gate.storage.tree.git_command import NoGitError
