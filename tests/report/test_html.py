@@ -128,7 +128,7 @@ def test_the_policy_names_our_style_and_our_script_and_nothing_else() -> None:
 
 
 def test_every_part_is_there() -> None:
-    found = seen(page("sample"))
+    found = seen(page("sample").replace("<wbr/>", ""))
     text = " ".join(found.texts)
     for said in (
         "GREEN is in progress",
@@ -220,7 +220,7 @@ def test_parts_of_special_workflows_are_shown_as_they_are() -> None:
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_a_text_stays_a_text(text: str) -> None:
-    template = '<p title="{{ text }}">{{ text }}</p><p>{{ text | id }}</p>'
+    template = '<p title="{{ text }}">{{ text }}</p><p>{{ text | wrap }}</p>'
     made, named = (
         f"{each}</p>" for each in load_template().environment.from_string(template).render(text=text).split("</p>")[:2]
     )

@@ -162,7 +162,7 @@ def _rows(
     if state.phase is not None:
         exited = ", exited (forced)" if state.forced else ", exited" if state.exited else ""
         yield "workflow", f"{state.workflow}, cycle {state.cycle}"
-        yield "phase", f"{state.phase}, iteration {state.iteration}{exited}"
+        yield "phase", f"{state.phase}{f', iteration {state.iteration}' if state.iteration else ''}{exited}"
         yield "streak", f"{state.streak} green in a row"
     if breaker.status != "closed":
         yield "breaker", f"{breaker.status}: {breaker.reason}"

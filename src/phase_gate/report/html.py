@@ -84,7 +84,7 @@ def load_template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["id"] = _breakable
+    environment.filters["wrap"] = _wrap
     environment.globals |= {
         "answers": ANSWERS,
         "cell_paths": cell_paths,
@@ -113,9 +113,9 @@ def _finalize(value: object) -> object:
     return show(value)
 
 
-def _breakable(name: object) -> Markup:
-    """Return the name of a test or a file, with places where a line may break between its words."""
-    return Markup("<wbr/>").join(re.split(r"(?<=[_/:.\[-])(?=\w)", show(name)))
+def _wrap(text: object) -> Markup:
+    """Return a text in which a line may break between the words of a test's or a file's name."""
+    return Markup("<wbr/>").join(re.split(r"(?<=[_/:.\[-])(?=\w)", show(text)))
 
 
 def _asset(name: str) -> str:

@@ -8,7 +8,9 @@
   const word = (index) => data.words[index];
   const element = (name, text, kind) => {
     const made = document.createElement(name);
-    if (text !== undefined) made.textContent = text;
+    // A line may break between the words of a name.
+    const parts = text === undefined ? [] : String(text).split(/(?<=[_/:.[-])(?=\w)/);
+    parts.forEach((part, at) => made.append(...(at ? [document.createElement("wbr"), part] : [part])));
     if (kind) made.className = kind;
     return made;
   };
