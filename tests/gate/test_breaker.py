@@ -16,7 +16,6 @@ from phase_gate.gate.breaker import (
     describe_open,
     fingerprint,
     observe_blocked_claim,
-    observe_crash,
     observe_passed_claim,
     observe_run,
     reset,
@@ -166,11 +165,6 @@ def test_a_clock_that_went_back_does_not_keep_it_open_for_longer() -> None:
 )
 def test_how_long_it_stays_open(minutes: float, expected: str) -> None:
     assert describe_open(OPEN_NOW, at(minutes)).endswith(f"; {expected} left")
-
-
-def test_crashes_are_counted_apart() -> None:
-    crashed = observe_crash(observe_crash(CLOSED_NOW))
-    assert (crashed.infrastructure, crashed.no_progress, crashed.status) == (2, CLOSED_NOW.no_progress, CLOSED)
 
 
 def test_claims_that_are_blocked_again_and_again() -> None:

@@ -46,8 +46,8 @@ class ClaimContext(Value):
 
     #: A message if the user interrupted the last run, which takes precedence.
     interrupted: str = ""
-    breaker: Breaker = field(default_factory=Breaker)
-    limits: Limits = field(default_factory=Limits)
+    breaker: Breaker = Breaker()
+    limits: Limits = Limits()
     #: A measured failure that contradicts the claim.
     failure: str = ""
     #: Why no run is about the current files; empty if one is.

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 
 from phase_gate.bound import sha256
-from phase_gate.values import Literal, Value, field, replace
+from phase_gate.values import Literal, Value, replace
 from phase_gate.visible import count
 from phase_gate.workflow.model import Limits
 
@@ -32,12 +32,10 @@ Status = Literal[
 
 class Breaker(Value):
     status: Status = "closed"
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = Limits()
     no_progress: int = 0
     same_error: int = 0
     exit_blocked: int = 0
-    #: Runs that crashed, were lost or interrupted: they are no evidence about the work.
-    infrastructure: int = 0
     #: Hashes of all sets of obstacles since the phase was entered.
     seen: tuple[str, ...] = ()
     best_passing: int = -1
@@ -133,11 +131,6 @@ def observe_passed_claim(breaker: Breaker) -> Breaker:
     return replace(breaker, exit_blocked=0)
 
 
-def observe_crash(breaker: Breaker) -> Breaker:
-    """Return the breaker after a run that is no evidence about the work."""
-    return replace(breaker, infrastructure=breaker.infrastructure + 1)
-
-
 def reset(breaker: Breaker, *, at: str) -> Breaker:
     """Return the breaker after a person allowed another try."""
     return _move(breaker, "half-open", at)
@@ -148,7 +141,6 @@ def _recovered(breaker: Breaker, *, tree: str, passing: int) -> Breaker:
     return Breaker(
         limits=breaker.limits,
         exit_blocked=breaker.exit_blocked,
-        infrastructure=breaker.infrastructure,
         seen=breaker.seen,
         best_passing=max(breaker.best_passing, passing),
         tree=tree,

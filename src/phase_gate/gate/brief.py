@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 _GONE = "-"
 
 
-def abridge(event: Event, state: State) -> Event:
-    """Return the event as the ledger stores it after this state."""
+def abridge(event: Event, state: State) -> tuple[Event, Event]:
+    """Return the event as the ledger stores it after this state, and as every later reader restores it."""
     known = _KNOWN.get(event.kind)
-    return event if known is None else replace(event, data=_less(event.data, known(state, event.at)))
+    if known is None:
+        return event, event
+    before = known(state, event.at)
+    less = _less(event.data, before)
+    return replace(event, data=less), replace(event, data=_more(less, before))
 
 
 def restore(event: Event, state: State) -> Event:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from phase_gate.codec import from_json
-from phase_gate.gate.breaker import Breaker, observe_crash
+from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.measured import Measured, Waiver
 from phase_gate.gate.outcomes import Green, Kind
 from phase_gate.gate.state import (
@@ -250,7 +250,6 @@ def _run_lost(state: State, event: Event) -> State:
         return state
     return replace(
         state,
-        breaker=observe_crash(state.breaker),
         **_reset("streak", "streak_tree", "last_tree"),
         evaluation_is_stale=state.evaluation is not None,
     )
@@ -280,9 +279,7 @@ def _run_ended(state: State, event: Event) -> State:
         beside=tuple(data.get("beside", ())),
         evaluation_is_stale=state.evaluation is not None,
     )
-    if kind == "complete":
-        return _measured(state, run, data)
-    return replace(state, breaker=observe_crash(state.breaker)) if kind == "incomplete" else state
+    return _measured(state, run, data) if kind == "complete" else state
 
 
 def _measured(state: State, run: Run, data: Json) -> State:

@@ -333,9 +333,6 @@ def _take_notes(run: JudgedRun) -> tuple[str, ...]:
     if run.moves:
         moved = [f"{old} -> {new}" for old, new in run.moves.items()]
         notes.append(f"{count(len(moved), 'test')} moved: {name_first(sorted(moved))}")
-    if run.passing_by:
-        gone = run.passing_by
-        notes.append(f"{count(len(gone), 'test')} came after the freeze and went again: {name_first(sorted(gone))}")
     exempt = [record.session.outcomes[test_id] for test_id in judged.exempt - judged.excused]
     skipped = sum(bucket in ("skipped", "skipped-if") for bucket in exempt)
     marked = len(exempt) - skipped

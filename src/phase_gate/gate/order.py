@@ -57,13 +57,8 @@ def named_phase(workflow: Workflow, requested: str) -> Phase | None:
         return None
     phase = workflow.phase(requested)
     if phase is None:
-        from difflib import get_close_matches
-
-        known = [each.name.lower() for each in workflow.phases]
-        meant = get_close_matches(requested.lower()[:40], [*known, AUTO.lower()], n=1)
         raise UsageError(
-            f"unknown phase {shorten(requested)} in workflow {workflow.name}"
-            + (f": did you mean {meant[0]}?" if meant else ""),
+            f"unknown phase {shorten(requested)} in workflow {workflow.name}",
             remedy=f"use one of: {', '.join(each.name.lower() for each in workflow.phases)}, auto",
         )
     return phase

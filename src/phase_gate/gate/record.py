@@ -121,9 +121,9 @@ class RunRecord(Value):
     #: Known tests that did not run: still in the sources, and no longer there.
     unselected: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    criteria: Criteria = field(default_factory=Criteria)
+    criteria: Criteria = Criteria()
     #: The meaning of the tests; compared with the freeze, or frozen.
-    meaning: Meaning = field(default_factory=Meaning)
+    meaning: Meaning = Meaning()
     #: In the first phase: tests of the baseline that are no longer in the sources.
     missing_since: tuple[str, ...] = ()
     #: Changes in RED to code and data that older tests use.
@@ -133,7 +133,7 @@ class RunRecord(Value):
     #: Modules that were missing in RED, and their files now.
     resolved: Mapping[str, str] = field(default_factory=dict)
     #: The measurements of plugins and providers, with the warnings and notes from the start of the run.
-    evidence: Measured = field(default_factory=Measured)
+    evidence: Measured = Measured()
 
 
 class JudgedRun(Case):
@@ -147,9 +147,8 @@ class JudgedRun(Case):
     record: RunRecord
     past: References
     events: tuple[Event, ...]
-    #: Frozen tests that are gone; in the first phase none. And tests that came after the freeze, and are gone.
+    #: Frozen tests that are gone; in the first phase none.
     missing: tuple[str, ...]
-    passing_by: tuple[str, ...]
     #: Tests that were moved since the freeze, or since the cycle began: old bare ids with new ones.
     moves: Mapping[str, str]
     kind: Kind

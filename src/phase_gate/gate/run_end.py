@@ -91,7 +91,7 @@ def _compare(
         from phase_gate.gate.renames import follow_moves
 
         past, moves = follow_moves(past, record, in_first_phase=in_first_phase)
-    missing, passing_by = ((), ()) if in_first_phase else _name_missing(record.missing, before, moves)
+    missing = () if in_first_phase else _name_missing(record.missing, before, moves)
     session, waivers = record.session, state.waivers
     outcomes = judge_outcomes(
         session.outcomes,
@@ -131,7 +131,6 @@ def _compare(
         past=past,
         events=events,
         missing=missing,
-        passing_by=passing_by,
         moves=moves,
         kind=kind,
         why=why,
@@ -157,19 +156,10 @@ def _trace(
     )
 
 
-def _name_missing(
-    missing: Iterable[str], past: References, moves: Mapping[str, str]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the frozen tests that are gone and did not move, and the tests that were only temporary."""
-    missing = tuple(test_id for test_id in missing if bare_id(test_id) not in moves)
-    if past.frozen is None or not missing:
-        return missing, ()
-    frozen = frozenset(past.frozen.inventory.ids())
-    # A frozen test that was there temporarily is not gone: it has moved again.
-    bodies = {body for file in past.frozen.inventory.files.values() for body in file.bodies.values()}
-    others = (test_id for test_id in missing if test_id not in frozen)
-    went = (test_id for test_id in others if past.known is None or past.known.body(test_id) not in bodies)
-    return tuple(test_id for test_id in missing if test_id in frozen), tuple(went)
+def _name_missing(missing: Iterable[str], past: References, moves: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the frozen tests that are gone and did not move. Tests that came after the freeze may go again."""
+    frozen = None if past.frozen is None else frozenset(past.frozen.inventory.ids())
+    return tuple(each for each in missing if bare_id(each) not in moves and (frozen is None or each in frozen))
 
 
 def _moved_on(state: State, run: Run) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.measured import Finding, Measured, Table
-from phase_gate.values import Literal, Value, as_dict, field, replace
+from phase_gate.values import Literal, Value, as_dict, replace
 from phase_gate.workflow.names import of_task, signal_command, step_command
 
 TYPE_CHECKING = False
@@ -244,7 +244,7 @@ class Evaluation(Verdict):
     facts: tuple[Fact, ...] = ()
     overrides: tuple[Json, ...] = ()
     forced_exit: bool = False
-    breaker: Breaker = field(default_factory=Breaker)
+    breaker: Breaker = Breaker()
 
     @property
     def metrics(self) -> Metrics:
@@ -288,37 +288,22 @@ def ask_gate_1_only(evaluation: Evaluation) -> Evaluation:
 def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
     """Return the evaluation as the published schema describes it."""
     gate_1, gate_2, breaker = evaluation.gate_1, evaluation.gate_2, evaluation.breaker
-    clauses = spell_out_each(gate_1.clauses)
+    document = {name: row for name, row in spell_out(evaluation).items() if name not in ("measured", "remarks")}
     measured = spell_out(evaluation.measured)
     return {
         "schema": SCHEMA,
-        **{name: getattr(evaluation, name) for name in _ABOUT},
-        "gate_1": {**_opened(gate_1, gate_1.is_open), "clauses": clauses},
+        **document,
+        **{name: measured[name] for name in ("metrics", "findings", "tables")},
+        "gate_1": {**_opened(gate_1, gate_1.is_open), "clauses": spell_out_each(gate_1.clauses)},
         "gate_2": {**_opened(gate_2, gate_2.is_done), "source": "explicit_signal"},
         "can_exit": evaluation.can_exit,
-        "forced_exit": evaluation.forced_exit,
-        "status": evaluation.status,
-        "reason": evaluation.reason,
-        "next_command": evaluation.next_command,
-        "next_hint": evaluation.next_hint,
-        "warnings": list(evaluation.warnings),
         "notes": list(evaluation.notes),
-        **{name: measured[name] for name in ("metrics", "findings", "tables")},
-        "facts": spell_out_each(evaluation.facts),
-        "overrides": [dict(each) for each in evaluation.overrides],
         "breaker": {
             "state": str(breaker.status),
             "since": breaker.opened_at,
-            **{name: getattr(breaker, name) for name in _COUNTED},
+            **{name: getattr(breaker, name) for name in ("no_progress", "same_error", "exit_blocked", "reason")},
         },
     }
-
-
-#: The subject of the verdict.
-_ABOUT = ("task", "cycle", "phase", "iteration", "run", "timestamp", "root", "run_kind", "run_note")
-
-#: The fields of the breaker's document, with our own names.
-_COUNTED = ("no_progress", "same_error", "exit_blocked", "infrastructure", "reason")
 
 
 def _opened(gate: Gate1Result | Signal, is_open: bool) -> dict[str, Any]:

@@ -186,13 +186,13 @@ class Story(Value):
     steps: tuple[PhaseStep, ...] = ()
     #: The last verdict, as its document.
     evaluation: Mapping[str, Any] | None = None
-    breaker: Breaker = field(default_factory=Breaker)
+    breaker: Breaker = Breaker()
     runs: tuple[Run, ...] = ()
     #: Runs that are too old to be listed.
     runs_left_out: int = 0
     happenings: tuple[Happening, ...] = ()
     happenings_left_out: int = 0
-    tests: TestHistory = field(default_factory=TestHistory)
+    tests: TestHistory = TestHistory()
     #: The traceability table, as `phase-gate status --criteria` shows it.
     criteria: Mapping[str, Any] | None = None
     trend: tuple[Series, ...] = ()

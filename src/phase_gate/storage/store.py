@@ -62,14 +62,13 @@ class Transaction:
         self.events: list[Event] = []
 
     def record(self, *events: Event) -> None:
-        from phase_gate.gate.brief import abridge, restore
+        from phase_gate.gate.brief import abridge
         from phase_gate.gate.events import apply
 
         for event in events:
-            written = abridge(event if event.at else replace(event, at=self.at), self.state)
+            written, restored = abridge(event if event.at else replace(event, at=self.at), self.state)
             self.events.append(written)
-            # Restored from the short form, so that this state is the one that every later reader gets.
-            self.state = apply(self.state, restore(written, self.state))
+            self.state = apply(self.state, restored)
 
 
 class TaskStore(TaskReader):

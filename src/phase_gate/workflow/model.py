@@ -77,7 +77,7 @@ class Phase(Value):
     tests: Tests = "passing"
     scope: Scope = "suite"
     may_end_cycle: bool = False
-    breaker: Limits = field(default_factory=Limits)
+    breaker: Limits = Limits()
     #: Requirements in addition to its condition; None if there are none, as in every workflow that is not a pipeline.
     requires: Requires | None = None
     #: The phase to enter on a done signal while Gate 1 is closed; empty to stay in this phase.

@@ -124,10 +124,10 @@ class EvidenceSettings(Value):
 
     #: Commands that we run, by their names.
     commands: Mapping[str, EvidenceCommand] = field(default_factory=dict, named=("a command", "_"))
-    quality: QualitySettings = field(default_factory=QualitySettings)
+    quality: QualitySettings = QualitySettings()
     #: Whether to show new lines that no test runs.
     new_code: bool = False
-    documents: DocumentRules = field(default_factory=DocumentRules)
+    documents: DocumentRules = DocumentRules()
 
 
 class Overrides(Value):
