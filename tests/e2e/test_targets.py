@@ -205,20 +205,3 @@ def test_a_known_failure_is_exempt_and_shown(project: Project) -> None:
     assert ran.code == 1
     assert ran.has("Gate 1 is open; Gate 2 waits")
     assert numbers(project, "tests_failing", "tests_known_failing", "consecutive_green_runs") == [0, 1, 2]
-
-
-# --- ids that no two runs share
-
-
-def test_ids_with_an_address_in_them_are_told_so(project: Project) -> None:
-    rows = "@pytest.mark.parametrize('n', [1], ids=[f'<one at {os.environ[\"PLACE\"]}>'])\n"
-    test = "def test_add(n):\n    from calc import add\n\n    assert add(n, 1) == 2\n"
-    project.write(test_calc=f"import os\n\nimport pytest\n\n\n{rows}{test}")
-    project.environment.setenv("PLACE", "0x7f6e01")
-    assert project.run("--phase=red", "--exit-signal=it fails").code == 0
-    project.write(calc=CALC).environment.setenv("PLACE", "0x7f6e02")
-    ran = project.run("--phase=green", "-v")
-    assert ran.code == 10
-    assert "its id is another one in every run: it has a set, a hash or an address in it" in ran.text
-    assert "give the rows ids that stay" in ran.text
-    assert "put the tests back" not in ran.text

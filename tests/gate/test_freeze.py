@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from phase_gate.gate.freeze import (
+from phase_gate.gate.inventory import (
     PROFILE,
     Frozen,
+    Inventory,
     Meaning,
+    TestFile,
     find_altered,
     find_altered_pieces,
     find_changed_settings,
@@ -18,7 +20,6 @@ from phase_gate.gate.freeze import (
     frozen_from_json,
     frozen_to_json,
 )
-from phase_gate.gate.inventory import Inventory, TestFile
 from phase_gate.gate.measured import Finding
 from phase_gate.source.module_code import ModuleStatement, module_code
 from phase_gate.source.tests import parse_source

@@ -11,9 +11,8 @@ from typing import Any
 from phase_gate.codec import spell_out, to_json
 from phase_gate.gate.breaker import reset
 from phase_gate.gate.events import apply
-from phase_gate.gate.freeze import frozen_from_json
 from phase_gate.gate.freshness import assess
-from phase_gate.gate.inventory import Inventory, TestFile, inventory_to_json, split_id
+from phase_gate.gate.inventory import Inventory, TestFile, frozen_from_json, inventory_to_json, split_id
 from phase_gate.gate.judging import judgement_events
 from phase_gate.gate.measured import Finding, Measured, Table
 from phase_gate.gate.order import decide_entry, entry_events

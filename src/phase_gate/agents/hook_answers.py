@@ -27,7 +27,7 @@ from phase_gate.workflow.sections import Until
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from phase_gate.gate.freeze import Frozen  # not needed for a stop
+    from phase_gate.gate.inventory import Frozen  # not needed for a stop
 
 _Unknown = Literal[""]
 Verdict = Literal["allow", "block", "ask", "deny"]

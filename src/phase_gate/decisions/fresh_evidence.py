@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from phase_gate.evidence import gathering
-from phase_gate.gate.freeze import find_changed_settings
+from phase_gate.gate.inventory import find_changed_settings
 from phase_gate.gate.judging import judgement_events
 from phase_gate.gate.measured import Finding, Measured
 from phase_gate.gate.state import Case, State

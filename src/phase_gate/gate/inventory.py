@@ -1,20 +1,23 @@
-"""The existing tests: ids by file, with the hash of each test's body.
+"""The existing tests: ids by file, with the hash of each test's body; and their freeze.
 
-Pure values. An id is a path relative to the root, `::`, and the name with its parameters: `tests/test_a.py::test_x[1]`.
+Pure. An id is a path relative to the root, `::`, and the name with its parameters: `tests/test_a.py::test_x[1]`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+import posixpath
+from collections.abc import Collection, Iterator, Mapping
 
 from phase_gate.bound import sha256
-from phase_gate.codec import from_json, spell_out
-from phase_gate.values import Value, field
+from phase_gate.codec import from_json, spell_out, to_json
+from phase_gate.gate.measured import Change, Finding
+from phase_gate.values import Value, field, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from phase_gate.source.module_code import ModuleStatement
 
 
 class TestFile(Value):
@@ -109,17 +112,246 @@ def inventory_from_json(document: Mapping[str, Any]) -> Inventory:
     return from_json(Inventory, document)
 
 
-# --- ids that differ in every run: made from a set, which the hash seed orders, or with an address in them
+# --- the freeze: the tests, and the code, data and settings that determine their meaning, compared with those of a run
+
+#: The setting whose change is reported, but does not close the gate.
+PROFILE = "profile of hypothesis"
 
 
-def find_renamed(missing: Iterable[str], present: Iterable[str]) -> frozenset[str]:
-    """Return the missing ids that are present with the same letters in another order, or with another address."""
-    missing = frozenset(missing)
-    shapes = {_shape(test_id) for test_id in present if test_id not in missing and "[" in test_id}
-    return frozenset(test_id for test_id in missing if "[" in test_id and _shape(test_id) in shapes)
+class Meaning(Value):
+    """The meaning of the tests at one moment: everything that affects them except their own bodies."""
+
+    #: Statements of the test files that differ from their frozen content.
+    modules: Mapping[str, tuple[ModuleStatement, ...]] = field(default_factory=dict)
+    #: Content and, for Python, statements of the files that tests use.
+    support: Mapping[str, tuple[str, tuple[ModuleStatement, ...] | None]] = field(default_factory=dict)
+    #: Files in the same folders that a run has written: they are its output, and never frozen.
+    written: frozenset[str] = frozenset()
+    #: Files that are themselves tests, and were different at the start of the run.
+    rewritten: tuple[str, ...] = ()
+    #: pytest's settings and our own rules, by name.
+    settings: Mapping[str, str] = field(default_factory=dict)
+    #: Pieces of tests in the sources, by file.
+    pieces: Mapping[str, TestFile] = field(default_factory=dict)
 
 
-def _shape(test_id: str) -> tuple[str, ...]:
-    function = bare_id(test_id)
-    rows = re.sub(r"0x[0-9a-fA-F]+|-?\d{15,}", "", test_id[len(function) :])
-    return (function, *sorted(rows))
+class Frozen(Value):
+    """The tests and their meaning at the time of the freeze."""
+
+    inventory: Inventory
+    support: Mapping[str, TestFile]
+    settings: Mapping[str, str]
+    pieces: Mapping[str, TestFile] = field(default_factory=dict)
+    #: Older tests that RED removed or changed: reported until the cycle ends.
+    weakened: tuple[Finding, ...] = ()
+
+
+def freeze(inventory: Inventory, meaning: Meaning, weakened: tuple[Finding, ...] = ()) -> Frozen:
+    return Frozen(
+        weakened=weakened,
+        inventory=inventory,
+        support={
+            path: TestFile(
+                content=content,
+                statements=None if rows is None else _hashes(rows),
+                requests=tuple(sorted({name for row in rows or () for name in row.requests})),
+            )
+            for path, (content, rows) in meaning.support.items()
+        },
+        settings=dict(meaning.settings),
+        pieces=dict(meaning.pieces),
+    )
+
+
+def _hashes(rows: tuple[ModuleStatement, ...]) -> tuple[str, ...]:
+    return tuple(row.hash for row in rows)
+
+
+def _hash_code(rows: tuple[ModuleStatement, ...]) -> str:
+    """Return a hash of the code, not of the text: reformatted code is still covered by a waiver."""
+    return sha256("\n".join(_hashes(rows)).encode()).hexdigest()
+
+
+def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list[Finding]:
+    """Return the changes to the frozen tests and to the code and data around them."""
+    findings = _altered_bodies(frozen.inventory, inventory)
+    for path, now in meaning.modules.items():
+        before = frozen.inventory.files.get(path)
+        if before is not None:
+            proof = _hash_code(now)
+            names = frozenset(name.partition("::")[0] for name in before.bodies)
+            what = "code around the tests was changed after RED"
+            asked = {*before.requests, *(name for file in frozen.support.values() for name in file.requests)}
+            findings += _code_changes(path, before.statements or (), now, what, proof, tests=names, requested=asked)
+    for path, file in frozen.support.items():
+        found = meaning.support.get(path)
+        if found is None:
+            findings.append(_altered(path, "the tests use this file, and it is gone", change="gone"))
+        elif found[0] != file.content:
+            if file.statements is not None and found[1] is not None:
+                asked = _requested_below(path, frozen)
+                what = "the tests use this file, and it was changed after RED"
+                findings += _code_changes(path, file.statements, found[1], what, _hash_code(found[1]), requested=asked)
+            else:
+                findings.append(_altered(path, "the tests use this file, and it was changed after RED", proof=found[0]))
+    findings += [_altered(path, "this test file changed during the run") for path in meaning.rewritten]
+    folders = {path.rpartition("/")[0] for path in frozen.inventory.files}
+    for path in meaning.support:
+        if path.endswith("conftest.py") and path not in frozen.support and _is_above(path, folders):
+            findings.append(
+                _altered(path, "a new conftest.py above frozen tests", proof=meaning.support[path][0], change="added")
+            )
+    findings += find_altered_pieces(frozen.pieces, meaning.pieces)
+    return findings + _find_hiding(frozen, inventory, meaning)
+
+
+def _altered_bodies(frozen: Inventory, now: Inventory) -> list[Finding]:
+    findings = []
+    for path, file in frozen.files.items():
+        found = now.files.get(path)
+        if found is None or found.content == file.content:
+            continue
+        if not path.endswith(".py"):
+            # The file itself is the test; in a text, its examples are.
+            if file.bodies and found.bodies == file.bodies:
+                continue
+            findings.append(_altered(path, "this test file was changed after RED", proof=found.content))
+            continue
+        present = {bare_name(name) for name in found.ids}
+        # A test without a body here was inherited, or made at run time: a new body in this file replaces it.
+        for name, body in {**{bare_name(each): "" for each in file.ids}, **file.bodies}.items():
+            if name in present and found.bodies.get(name, "") != body:
+                findings.append(
+                    Finding(
+                        slug="tests-unchanged",
+                        tier="hard",
+                        id=join_id(path, name),
+                        file=path,
+                        detail="was changed after RED",
+                        proof=found.bodies.get(name, ""),
+                        change="altered",
+                    )
+                )
+    return findings
+
+
+def _code_changes(
+    path: str,
+    before: tuple[str, ...],
+    now: tuple[ModuleStatement, ...],
+    what: str,
+    proof: str,
+    *,
+    tests: Collection[str] = frozenset(),
+    requested: Collection[str] = frozenset(),
+) -> list[Finding]:
+    from phase_gate.source.module_code import find_changes
+
+    return [_altered(path, what, line or None, proof) for line in find_changes(before, now, tests, requested)]
+
+
+def _requested_below(path: str, frozen: Frozen) -> set[str]:
+    """Return the fixtures that are requested below a file's folder, which is the scope of a conftest."""
+    home = path.rpartition("/")[0]
+    files: list[tuple[str, TestFile]] = [*frozen.inventory.files.items(), *frozen.support.items()]
+    return {asked for name, file in files if not home or name.startswith(f"{home}/") for asked in file.requests}
+
+
+def _module_name(path: str, packages: Collection[str]) -> str:
+    """Return the import name of a file: dotted as far up as there are packages."""
+    parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+    start = len(parts) - 1
+    while start > 0 and "/".join(parts[:start]) in packages:
+        start -= 1
+    return ".".join(parts[start:])
+
+
+def _find_hiding(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list[Finding]:
+    """Return new modules with the same import name as a module that tests use."""
+    present = {path for path in (*meaning.support, *inventory.files) if path.endswith(".py")}
+    packages = {path.removesuffix("/__init__.py") for path in present if path.endswith("/__init__.py")}
+    before = {_module_name(path, packages): path for path in frozen.support if path.endswith(".py")}
+    findings = []
+    for path in sorted(present - {*frozen.support, *frozen.inventory.files}):
+        hidden = before.get(_module_name(path, packages))
+        if hidden is not None and not path.endswith("conftest.py"):
+            proof = meaning.support[path][0] if path in meaning.support else inventory.files[path].content
+            findings.append(_altered(path, f"a new module of the same name as {hidden}", proof=proof, change="added"))
+    return findings
+
+
+def _altered(
+    path: str, detail: str, line: int | None = None, proof: str = "", *, change: Change = "altered"
+) -> Finding:
+    return Finding(slug="tests-unchanged", tier="hard", file=path, line=line, detail=detail, proof=proof, change=change)
+
+
+def _is_above(conftest: str, folders: set[str]) -> bool:
+    home = conftest.rpartition("/")[0]
+    return any(not home or folder == home or folder.startswith(f"{home}/") for folder in folders)
+
+
+def find_changed_settings(frozen: Frozen, settings: Mapping[str, str]) -> list[Finding]:
+    """Return the changed settings: pytest's and our own."""
+    return [
+        Finding(
+            slug="rules-unchanged",
+            # The environment may choose the profile, for example in CI. The experiment finds tests with fewer inputs.
+            tier="advisory" if name == PROFILE else "hard",
+            id=name,
+            detail=_show_change(frozen.settings.get(name), settings.get(name)),
+            proof=sha256(repr(settings.get(name)).encode("utf-8", "replace")).hexdigest(),
+            change="added" if name not in frozen.settings else "altered" if name in settings else "gone",
+        )
+        for name in sorted({*frozen.settings, *settings})
+        if frozen.settings.get(name) != settings.get(name)
+        # A test that adds or removes hypothesis does not change the profile.
+        and (name != PROFILE or (name in frozen.settings and name in settings))
+    ]
+
+
+def _show_change(before: str | None, now: str | None) -> str:
+    """Return both values; for long ones, the part where they differ."""
+    same = len(posixpath.commonprefix((before or "", now or "")))
+    start = max(0, same - 20) if max(len(before or ""), len(now or "")) > _SHOWN else 0
+    return f"was {_show(before, start)}, is {_show(now, start)}"
+
+
+def _show(value: str | None, start: int) -> str:
+    if value is None:
+        return "not set"
+    text = f"...{value[start:]}" if start else value
+    return repr(text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}...")
+
+
+#: Maximum length of a value in a message.
+_SHOWN = 60
+
+
+def frozen_to_json(frozen: Frozen, *, inventory: str) -> dict[str, Any]:
+    """Return the freeze as a document; it contains the digest of the inventory."""
+    return {**to_json(replace(frozen, inventory=_NO_TESTS)), "inventory": inventory}
+
+
+def frozen_from_json(document: Mapping[str, Any], inventory: Inventory) -> Frozen:
+    return replace(from_json(Frozen, {**document, "inventory": to_json(_NO_TESTS)}), inventory=inventory)
+
+
+_NO_TESTS = Inventory({})
+
+
+def find_altered_pieces(frozen: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> Iterator[Finding]:
+    """Yield the changed pieces."""
+    for path, file in frozen.items():
+        present = now.get(path, TestFile(content="")).bodies
+        for name, before in file.bodies.items():
+            found = present.get(name, "")
+            if found != before:
+                yield Finding(
+                    slug="tests-unchanged",
+                    tier="hard",
+                    file=path,
+                    detail=f"the tests use {name}, and it {'was changed after RED' if found else 'is gone'}",
+                    proof=found,
+                    change="altered" if found else "gone",
+                )

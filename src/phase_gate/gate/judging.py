@@ -12,7 +12,6 @@ from phase_gate.codec import to_json
 from phase_gate.gate.breaker import Breaker, at_time
 from phase_gate.gate.measured import (
     EVIDENCE_SLUGS,
-    KEEP_IDS,
     NOTHING_REMEMBERED,
     Finding,
     Measured,
@@ -310,10 +309,8 @@ def _evaluate_guard(case: Case, guard: Guard, values: Metrics, findings: tuple[F
 
     state = case.state
     found = [finding for finding in findings if finding.belongs_to(guard.name) and finding.tier == "hard"]
-    # No test was removed: each of these tests exists under another id.
-    is_renamed = bool(found) and all(finding.change == "renamed" for finding in found)
-    remedy = KEEP_IDS if is_renamed else guard.remedy
-    if guard.name in UNDONE and found and not is_renamed:
+    remedy = guard.remedy
+    if guard.name in UNDONE and found:
         remedy = f"{remedy}: {name_first(dict.fromkeys(finding.place or finding.detail for finding in found))}"
     return GuardResult(
         name=guard.name,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from phase_gate.bound import sha256
 from phase_gate.codec import from_json, spell_out
-from phase_gate.values import Literal, Value, field
+from phase_gate.values import Literal, Value, field, fields
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import NEW_CODE_METRICS, PIPELINE_METRICS, PROOF_METRICS
 
@@ -173,7 +173,7 @@ def _offered(configuration: Configuration) -> dict[str, frozenset[str]]:
 
 Tier = Literal["hard", "advisory"]
 #: The kind of change that a finding reports; empty if it is not about a change.
-Change = Literal["", "added", "altered", "gone", "renamed", "weakened"]
+Change = Literal["", "added", "altered", "gone", "weakened"]
 
 #: New tests that pass but have to fail, and tests that fail but have to pass.
 ALREADY_PASSING, TEST_FAILS = "already-passing", "test-fails"
@@ -189,9 +189,6 @@ BROKEN_MODULE = "broken-module"
 #: Changes by RED to older tests: each existed before the cycle, or is used by one that did.
 TESTS_GONE, SUPPORT_CHANGED = "tests-gone", "support-changed"
 WEAKENED = frozenset({TESTS_GONE, SUPPORT_CHANGED})
-
-#: The remedy for ids that differ in every run.
-KEEP_IDS = "give the rows ids that stay (pytest.param(..., id=...)), or set PYTHONHASHSEED for every run"
 
 #: Maximum number of findings per slug in a report; the metrics have the full number.
 NAMED_AT_MOST = 20
@@ -315,3 +312,68 @@ def describe_override(document: Mapping[str, Any]) -> str:
     until = f"until {document['expires']}" if document["expires"] else "until the cycle ends"
     covered = count(len(document["findings"]), "finding")
     return f"{document['guard']} ({covered}) by {document['by']}, {until}: {document['reason']}"
+
+
+# --- the task of a witness, and its observations: the same on the controller and on the workers of xdist
+
+
+class Wanted(Value):
+    """The facts that a witness records. Sent to the workers of xdist."""
+
+    root: str
+    #: Why tests fail, and which are marked as already passing.
+    reasons: bool = False
+    #: Code of tests outside of their files.
+    parts: bool = False
+    #: Criteria that marks may name.
+    criteria: tuple[str, ...] = ()
+    #: Modules whose location matters.
+    modules: tuple[str, ...] = ()
+    #: Only a part of the suite runs: record the tests collected before any hook selected, and which hook dropped which.
+    slices: bool = False
+
+
+class Seen(Value):
+    """Keys are pytest's node ids; paths are relative to our root."""
+
+    deselected: tuple[str, ...] = ()
+    #: Paths of test files, by the part of a node id before the first `::`.
+    paths: Mapping[str, str] = field(default_factory=dict)
+    #: With --dist=loadgroup xdist appends the group of a test to its id.
+    groups: tuple[str, ...] = ()
+    #: Failed tests, so that a report that is changed on its way to the controller is detected.
+    failed: tuple[str, ...] = ()
+    #: Criteria that tests name in their marks, and the reasons of tests that are marked as already passing.
+    criteria: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    guarding: Mapping[str, str] = field(default_factory=dict)
+    #: Loaded modules, and imported files of the project, from the root.
+    modules: Mapping[str, str] = field(default_factory=dict)
+    imported: tuple[str, ...] = ()
+    #: Code of tests outside of their files, as `file::name`: under `tests` functions, inherited or imported; under
+    #: `around` fixtures, base classes and setup methods; and a `problem`, if they could not be inspected.
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: Findings that make outcomes doubtful.
+    doubts: tuple[Finding, ...] = ()
+    #: In a shard: the tests collected before any hook selected, and the deselected ones, by the function that did it.
+    collected: tuple[str, ...] = ()
+    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def merge_seen(several: Iterable[Seen]) -> Seen:
+    """Return the union of the observations of several processes."""
+    several = tuple(several)
+    if len(several) == 1:
+        return several[0]
+    return Seen(**{name: merge_values([getattr(each, name) for each in several]) for name in fields(Seen)})
+
+
+def merge_values(values: Sequence[Any]) -> Any:
+    """Return the union of mappings or of tuples."""
+    first = values[0]
+    if isinstance(first, tuple):
+        return tuple(dict.fromkeys(each for value in values for each in value))
+    merged: dict[str, Any] = {}
+    for value in values:
+        for name, each in value.items():
+            merged[name] = merge_values([merged[name], each]) if name in merged and isinstance(each, tuple) else each
+    return merged

@@ -5,8 +5,7 @@ Pure. A name that is not among the metrics was not measured.
 
 from __future__ import annotations
 
-from phase_gate.gate.freeze import find_altered, find_changed_settings
-from phase_gate.gate.inventory import bare_id, find_renamed, split_id
+from phase_gate.gate.inventory import bare_id, find_altered, find_changed_settings, split_id
 from phase_gate.gate.measured import (
     ALREADY_PASSING,
     BROKEN_MODULE,
@@ -259,13 +258,7 @@ def _refusals(record: RunRecord, judged: Judgement) -> list[Finding]:
 
 
 def _missing_tests(run: JudgedRun) -> tuple[Finding, ...]:
-    missing = run.missing
-    renamed = find_renamed(missing, run.record.session.outcomes) if missing else frozenset()
-    by_chance = "its id is another one in every run: it has a set, a hash or an address in it"
-    return (
-        *name_tests("tests-kept", "hard", {*missing} - renamed, "is frozen, and was deleted", "gone"),
-        *name_tests("tests-kept", "hard", renamed, by_chance, "renamed"),
-    )
+    return name_tests("tests-kept", "hard", run.missing, "is frozen, and was deleted", "gone")
 
 
 def find_weakened(run: JudgedRun) -> tuple[Finding, ...]:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 
-from phase_gate.gate.freeze import Frozen
-from phase_gate.gate.inventory import Inventory, bare_id, bare_name, split_id
+from phase_gate.gate.inventory import Frozen, Inventory, bare_id, bare_name, split_id
 from phase_gate.values import Literal, Value, field
 
 #: The value of a session as evidence about the suite. The first kind that matches applies.

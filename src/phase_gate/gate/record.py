@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from phase_gate.gate.freeze import Meaning
-from phase_gate.gate.inventory import Inventory, bare_name, join_id
+from phase_gate.gate.inventory import Inventory, Meaning, bare_name, join_id
 from phase_gate.gate.measured import Finding, Measured
 from phase_gate.gate.outcomes import Bucket, Failure, Green, Judgement, Kind, Outcomes, References
 from phase_gate.gate.state import Case, Event, Run

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 
-from phase_gate.gate.freeze import Frozen
-from phase_gate.gate.inventory import Inventory, TestFile, bare_id, bare_name, split_id
+from phase_gate.gate.inventory import Frozen, Inventory, TestFile, bare_id, bare_name, split_id
 from phase_gate.gate.outcomes import Past, References
 from phase_gate.gate.record import RunRecord
 from phase_gate.values import replace

@@ -12,8 +12,7 @@ from typing import Any
 from phase_gate.codec import spell_out
 from phase_gate.gate.breaker import Breaker, fingerprint, observe_run
 from phase_gate.gate.events import MEASURED, apply, streak_after
-from phase_gate.gate.freeze import freeze, frozen_to_json
-from phase_gate.gate.inventory import Inventory, bare_id, merge_inventories, split_id
+from phase_gate.gate.inventory import Inventory, bare_id, freeze, frozen_to_json, merge_inventories, split_id
 from phase_gate.gate.judging import conclude, evaluate
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Measured, Remembered, Waiver, cap_findings, covered_by
 from phase_gate.gate.measuring import NO_NEW_SKIPS, find_new_skips, find_weakened, take_measure

@@ -97,7 +97,7 @@ def _choose(config: pytest.Config, make_shard: MakeShard | None) -> RecordedSess
 
 def _start_worker(config: pytest.Config) -> None:
     from phase_gate.codec import from_json
-    from phase_gate.gate.observations import Wanted
+    from phase_gate.gate.measured import Wanted
     from phase_gate.recording.witness import CHANNEL, Witness, WorkerHooks
 
     os.environ.pop("PHASE_GATE_PHASE", None)  # processes that tests start are not runs of a verify command

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 
 from phase_gate.codec import from_json
-from phase_gate.gate.freeze import PROFILE
-from phase_gate.gate.inventory import join_id
-from phase_gate.gate.measured import Finding
-from phase_gate.gate.observations import Seen, merge_seen
+from phase_gate.gate.inventory import PROFILE, join_id
+from phase_gate.gate.measured import Finding, Seen, merge_seen
 from phase_gate.gate.outcomes import FAILING, Failure
 from phase_gate.gate.record import Document
 from phase_gate.recording.ownership import announced_packages, is_installed, package_of, real_path

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from phase_gate.codec import spell_out
-from phase_gate.gate.measured import Finding
-from phase_gate.gate.observations import Seen
+from phase_gate.gate.measured import Finding, Seen
 from phase_gate.gate.outcomes import FAILING, Bucket, Failure
 from phase_gate.recording.witness import Hooks, read_worker
 

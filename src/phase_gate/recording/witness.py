@@ -19,8 +19,7 @@ from typing import Any
 import pytest
 
 from phase_gate.codec import from_json, to_json
-from phase_gate.gate.measured import Finding
-from phase_gate.gate.observations import Seen, Wanted
+from phase_gate.gate.measured import Finding, Seen, Wanted
 from phase_gate.recording.ownership import Ownership
 from phase_gate.storage.root import is_in_environment, relative_id
 from phase_gate.workflow.names import PASSES_ALREADY

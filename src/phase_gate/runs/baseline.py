@@ -7,7 +7,7 @@ from typing import Any
 
 from phase_gate.errors import NotAllowedError, PhaseGateError
 from phase_gate.gate.inventory import Inventory
-from phase_gate.gate.observations import Wanted
+from phase_gate.gate.measured import Wanted
 from phase_gate.gate.order import refuse_baseline
 from phase_gate.gate.outcomes import FAILING
 from phase_gate.gate.record import Document

@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from phase_gate.gate.freeze import Frozen, Meaning
-from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id, spell_ids, split_id
+from phase_gate.gate.inventory import Frozen, Inventory, Meaning, TestFile, bare_name, content_id, spell_ids, split_id
 from phase_gate.gate.record import Criteria, Document
 from phase_gate.project import Project
 from phase_gate.storage.tree.fingerprint import Tree, compile_globs

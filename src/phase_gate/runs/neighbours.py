@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from phase_gate.errors import StateError
-from phase_gate.gate.freeze import Frozen, find_altered
-from phase_gate.gate.inventory import Inventory
+from phase_gate.gate.inventory import Frozen, Inventory, find_altered
 from phase_gate.gate.measured import Finding, Waiver, covered_by
 from phase_gate.gate.order import may_end_here
 from phase_gate.gate.record import Criteria, Document

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from phase_gate.gate.freeze import Meaning
-from phase_gate.gate.inventory import Inventory, bare_name
+from phase_gate.gate.inventory import Inventory, Meaning, bare_name
 from phase_gate.gate.measured import SUPPORT_CHANGED, Finding
 from phase_gate.source.body_hash import hash_body
 from phase_gate.source.module_code import module_code

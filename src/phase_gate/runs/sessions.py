@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from phase_gate import exit_codes
 from phase_gate.errors import PhaseGateError, StateError, as_fault
-from phase_gate.gate.observations import Wanted
+from phase_gate.gate.measured import Wanted
 from phase_gate.gate.order import named_phase
 from phase_gate.gate.record import Document, JudgedRun
 from phase_gate.gate.verdict import Evaluation, ask_gate_1_only

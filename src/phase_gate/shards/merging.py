@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-from phase_gate.gate.observations import merge_values
+from phase_gate.gate.measured import merge_values
 from phase_gate.gate.outcomes import Bucket
 from phase_gate.gate.record import Document
 from phase_gate.shards.records import NOTHING_COLLECTED, Shard, ShardError, Split

@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Mapping
 
 from phase_gate.errors import StateError, UsageError
-from phase_gate.gate.observations import Wanted
+from phase_gate.gate.measured import Wanted
 from phase_gate.gate.order import named_phase
 from phase_gate.gate.record import Document
 from phase_gate.project import Project

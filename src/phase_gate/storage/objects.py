@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from phase_gate.gate.freeze import Frozen
+    from phase_gate.gate.inventory import Frozen
 
 #: Speed over size: level 1 already compresses an inventory of 100,000 ids to a hundredth.
 _LEVEL = 1
@@ -139,7 +139,7 @@ class ObjectStore:
         """Return the frozen tests with this digest; None without one."""
         if name is None:
             return None
-        from phase_gate.gate.freeze import frozen_from_json
+        from phase_gate.gate.inventory import frozen_from_json
 
         document = self.load(name)
         return frozen_from_json(document, self.load_inventory(document["inventory"]))
