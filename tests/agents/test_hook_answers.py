@@ -66,7 +66,7 @@ def test_stop(state: State, standing: CurrentStatus, stop: Stop, until: Until, m
     if answer.text:
         said = {"status": answer.status, "reason": answer.reason}
         said |= {"next_command": answer.next_command, "next_hint": answer.next_hint}
-        assert said == standing.document, "it says what every command says, and nothing of its own"
+        assert said == standing.advice, "it says what every command says, and nothing of its own"
         assert answer.text.endswith(f"\nNext: {standing.next_step}")
         assert answer.text.count(standing.reason) == 1
         assert answer.text.count("not done: ") <= 1

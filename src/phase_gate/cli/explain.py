@@ -34,7 +34,7 @@ def explain(call: Call) -> Done:
         return Done(text=text, document={"kind": kind, "name": named, **more, "text": text})
     if evaluation is None:
         text = show_rows((standing.verdict, f"  next: {standing.next_step}"))
-        return Done(text=text, document={"evaluation": None, **standing.document}, code=standing.exit_code)
+        return Done(text=text, document={"evaluation": None, **standing.advice}, code=standing.exit_code)
     document = evaluation_to_json(evaluation)
     if call.arguments.gate_result:
         return _gate_result(call, document, standing.exit_code)
@@ -42,7 +42,7 @@ def explain(call: Call) -> Done:
     is_current = (standing.verdict, standing.next_step) == (evaluation.verdict, evaluation.next_step)
     lines = render_panel(evaluation, verbosity=1, width=width, now=None if is_current else standing)
     text = panel_text(lines, width=width)
-    verdict = {"evaluation": document, "open": standing.is_open, **standing.document}
+    verdict = {"evaluation": document, "open": standing.is_open, **standing.advice}
     return Done(text=text, document=verdict, code=standing.exit_code)
 
 

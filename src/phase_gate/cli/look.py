@@ -40,7 +40,7 @@ def check(call: Call) -> Done:
         "root": str(task.project.root),
         "phase": state.phase,
         "open": standing.is_open,
-        **standing.document,
+        **standing.advice,
         "forced_exit": state.forced,
     }
     phase = state.phase or "no phase"
@@ -128,7 +128,7 @@ def _document(task: Task, standing: CurrentStatus, breaker: Breaker, tasks: Over
         "forced_exit": state.forced,
         "streak": state.streak,
         "open": standing.is_open,
-        **standing.document,
+        **standing.advice,
         "facts": [
             {"name": fact.name, "value": fact.value, "reason": fact.reason, "by": fact.by, "at": fact.at}
             for fact in state.facts
@@ -245,7 +245,7 @@ def _as_it_stands(evaluation: Mapping[str, Any], standing: CurrentStatus) -> dic
     """Return the last verdict as of now: it opens no gate if something was recorded after it."""
     if standing.is_open or not evaluation["can_exit"]:
         return dict(evaluation)
-    return {**evaluation, "can_exit": False, **standing.document}
+    return {**evaluation, "can_exit": False, **standing.advice}
 
 
 # --- `--watch`: repeat the answer, and redraw it when it changes

@@ -11,12 +11,12 @@ from phase_gate import exit_codes
 from phase_gate.gate.breaker import at_time, describe_open
 from phase_gate.gate.state import State, parts_of
 from phase_gate.gate.verdict import LET_ONE_RUN, SAY_WHY, Evaluation, Status, Verdict
-from phase_gate.values import fields, replace
+from phase_gate.values import replace
 from phase_gate.visible import name_first
 from phase_gate.workflow.names import of_task, signal_command
 
 
-class CurrentStatus(Verdict):
+class CurrentStatus(Verdict, kw_only=False):
     #: The requested gate is open: Gate 1 alone, or both.
     is_open: bool = False
 
@@ -24,11 +24,6 @@ class CurrentStatus(Verdict):
     def is_halted(self) -> bool:
         """The circuit is open, or a pipeline is stuck."""
         return self.status in ("halted", "stuck")
-
-    @property
-    def document(self) -> dict[str, str]:
-        """The common part of the JSON output of all commands."""
-        return {name: getattr(self, name) for name in fields(Verdict)}
 
     @property
     def exit_code(self) -> int:
@@ -61,20 +56,20 @@ def assess(
     :param begin: the command to type if nothing is recorded yet.
     """
     if state.phase is None:
-        return closed("unstarted", "no run is recorded yet", begin)
+        return CurrentStatus("unstarted", "no run is recorded yet", begin)
     for part, value in parts_of(state):
         standing = part.current_status(value, state, tree=tree, gate_1_only=gate_1_only)
         if standing is not None:
             return standing
     if state.is_stuck:
-        task = "" if state.task == "default" else f" --task {state.task}"
-        return closed("stuck", f"stuck: {state.stuck}; a person is needed", f"phase-gate pipeline recover{task}")
+        recover = of_task("phase-gate pipeline recover", state.task)
+        return CurrentStatus("stuck", f"stuck: {state.stuck}; a person is needed", recover)
     breaker = at_time(state.breaker, at)
     if breaker.is_open:
         from phase_gate.gate.advice import describe_decisions  # here, not above: most circuits are closed
 
         command = of_task("phase-gate status", state.task)
-        return closed("halted", describe_open(breaker, at), command, describe_decisions(state.task))
+        return CurrentStatus("halted", describe_open(breaker, at), command, describe_decisions(state.task))
     evaluation = state.evaluation
     if evaluation is not None and evaluation is state.verdict_now and evaluation.status == "needs-person":
         # Regardless of the current files: it is valid until the next run.
@@ -86,8 +81,8 @@ def assess(
     assert evaluation is not None, "outdated() reports a missing verdict"
     came = _came_after(state, evaluation)
     if came and _is_opened_by_facts(state, evaluation):
-        return closed("stale", came, signal_command(state.task), SAY_WHY)
-    return closed("stale", came, next_step()[0]) if came else by_verdict(evaluation, gate_1_only=gate_1_only)
+        return CurrentStatus("stale", came, signal_command(state.task), SAY_WHY)
+    return CurrentStatus("stale", came, next_step()[0]) if came else by_verdict(evaluation, gate_1_only=gate_1_only)
 
 
 def outdated(
@@ -105,16 +100,14 @@ def outdated(
     evaluation = state.evaluation
 
     def again(status: Status, reason: str) -> CurrentStatus:
-        return closed(status, reason, next_step()[0])
+        return CurrentStatus(status, reason, next_step()[0])
 
     # A nested run proves nothing in any case, so it may be lost.
     gone = [run.id for run in state.open_runs if run.id in lost and not run.nested]
     if gone:
         return again("stale", f"run {gone[0][:8]} began and never ended")
     if any(not run.nested for run in state.open_runs):
-        return CurrentStatus(
-            is_open=False, status="running", reason="a run is in progress", next_hint="wait for it to end"
-        )
+        return CurrentStatus("running", "a run is in progress", next_hint="wait for it to end")
     # The verdict may be from an earlier entry into the phase: it was rewound, or entered again.
     was_left = state.evaluation_is_stale and state.iteration == 0
     if evaluation is None or (not state.is_done and (was_left or evaluation.phase != state.phase)):
@@ -178,10 +171,4 @@ def _why_not_counted(state: State) -> str:
 def by_verdict(evaluation: Evaluation, *, gate_1_only: bool) -> CurrentStatus:
     """Return the status from a verdict that is still valid."""
     is_open = evaluation.can_exit or (gate_1_only and evaluation.gate_1.is_open)
-    verdict = {name: getattr(evaluation, name) for name in fields(Verdict)}
-    return CurrentStatus(is_open=is_open, **verdict)
-
-
-def closed(status: Status, reason: str, command: str, hint: str = "") -> CurrentStatus:
-    """Return the status of a closed gate, with the command to type."""
-    return CurrentStatus(is_open=False, status=status, reason=reason, next_command=command, next_hint=hint)
+    return CurrentStatus(**evaluation.advice, is_open=is_open)

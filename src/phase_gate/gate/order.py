@@ -11,7 +11,7 @@ from phase_gate.gate.state import WORK, Event, State, parts_of, pipeline_part
 from phase_gate.gate.verdict import phase_command, show_next, start_command
 from phase_gate.values import Literal, Value, as_dict
 from phase_gate.workflow.model import Phase, Workflow
-from phase_gate.workflow.names import DONE, rewind_command
+from phase_gate.workflow.names import DONE, of_task, rewind_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,10 +102,8 @@ def next_phase(state: State, workflow: Workflow, current: Phase) -> tuple[str, H
 
 
 def stuck_error(state: State) -> PhaseOrderError:
-    task = "" if state.task == "default" else f" --task {state.task}"
-    return PhaseOrderError(
-        f"the pipeline is stuck: {state.stuck}", remedy=f"phase-gate pipeline recover{task} shows what is needed"
-    )
+    recover = of_task("phase-gate pipeline recover", state.task)
+    return PhaseOrderError(f"the pipeline is stuck: {state.stuck}", remedy=f"{recover} shows what is needed")
 
 
 def _decide_first(workflow: Workflow, phase: Phase, task: str) -> Entry:
@@ -145,7 +143,7 @@ def _refusal(state: State, workflow: Workflow, current: Phase | None, phase: Pha
     if phase.recovers or current.recovers:
         return PhaseOrderError(
             f"{phase.name} does not follow {current.name}: only a failing gate and its recovery lead there",
-            remedy="phase-gate pipeline recover",
+            remedy=of_task("phase-gate pipeline recover", state.task),
         )
     if names.index(phase.name) < names.index(current.name):
         return PhaseOrderError(

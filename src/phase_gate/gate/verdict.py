@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.measured import Finding, Measured, Table
-from phase_gate.values import Literal, Value, as_dict, replace
+from phase_gate.values import Literal, Value, as_dict, fields, replace
 from phase_gate.workflow.names import of_task, signal_command, step_command
 
 TYPE_CHECKING = False
@@ -97,6 +97,11 @@ class Verdict(Value, kw_only=False):
     def verdict(self) -> str:
         """The verdict as a sentence."""
         return show_verdict(self.status, self.reason)
+
+    @property
+    def advice(self) -> dict[str, Any]:
+        """Status, reason and next step: the common part of the JSON output of all commands."""
+        return {name: getattr(self, name) for name in fields(Verdict)}
 
     @property
     def next_step(self) -> str:

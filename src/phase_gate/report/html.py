@@ -56,7 +56,7 @@ def render_html(story: Story) -> str:
         verdict=verdict,
         declared=who_of(verdict or {}),
         # The headline has it, unless something came after it.
-        is_current=verdict is not None and story.standing.document.items() <= verdict.items(),
+        is_current=verdict is not None and story.standing.advice.items() <= verdict.items(),
         is_hint_first=story.standing.status in HINT_FIRST,
         proof=proof_section(story.proofs),
         timeline=draw_timeline(story),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from phase_gate.codec import from_json
-from phase_gate.gate.freshness import CurrentStatus, by_verdict, closed
+from phase_gate.gate.freshness import CurrentStatus, by_verdict
 from phase_gate.gate.measured import Remembered, Section
 from phase_gate.gate.order import Entry, How
 from phase_gate.gate.state import WORK, Case, Event, State
@@ -333,10 +333,10 @@ class WorkPart(Part):
             return CurrentStatus(is_open=True, status="open", reason=reason, next_command=look)
         if evaluation is None or state.evaluation_is_stale:
             status: GateStatus = "unstarted" if evaluation is None else "stale"
-            return closed(status, f"it is {value.status}", look)
+            return CurrentStatus(status, f"it is {value.status}", look)
         if value.verified_tree not in ("", tree) and not evaluation.forced_exit:
             reason = "files were changed after the verify run: its evidence is stale"
-            return closed("stale", reason, look)
+            return CurrentStatus("stale", reason, look)
         return by_verdict(evaluation, gate_1_only=gate_1_only)
 
     def sections(self, value: Work) -> tuple[Section, ...]:
