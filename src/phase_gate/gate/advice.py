@@ -117,9 +117,9 @@ def _find_missing(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> t
             return reason, suggest_command(guard.name, workflow, phase, task), guard.remedy
     for clause in gate_1.clauses:
         if clause.met is not True and clause.group is None:
-            reason = _explain_clause(phase, clause, metrics, findings)
+            reason, todo = _explain_clause(phase, clause, metrics, findings)
             command, hint = _declare_or_run([clause], again, task)
-            return reason, command, hint or _what_changes(phase, clause, metrics, findings)
+            return reason, command, hint or todo
     groups = [clause for clause in gate_1.clauses if clause.group is not None and clause.met is not True]
     if groups:
         ways = (groups[0].group or "").replace(" OR ", ", ")
@@ -180,32 +180,30 @@ def _declare(clauses: list[Clause], task: str, *, but: str = "") -> str:
     return ""
 
 
-def _explain_clause(phase: Phase, clause: Clause, metrics: Metrics, findings: tuple[Finding, ...]) -> str:
+def _explain_clause(phase: Phase, clause: Clause, metrics: Metrics, findings: tuple[Finding, ...]) -> tuple[str, str]:
+    """Return what a clause misses, and what to do before the same command again; empty if the command is enough."""
     failing = [finding for finding in findings if finding.slug == TEST_FAILS]
     if failing and "tests_failing" in clause.values:
-        return f"{_first(failing)} {'fails' if len(failing) == 1 else 'fail'}"
+        names, is_one = _first(failing), len(failing) == 1
+        reason = f"{names} {'fails' if is_one else 'fail'}"
+        return reason, f"change the code until {names} {'passes' if is_one else 'pass'}"
     if clause.unknown:
-        return f"not measured: {', '.join(clause.unknown)}"
-    for name in clause.values:
-        words = _in_words(name, phase, metrics, clause)
-        if words:
-            return words + _name_files(name, findings)
-    return f"{clause.text} is not met ({clause.shown})"
-
-
-def _what_changes(phase: Phase, clause: Clause, metrics: Metrics, findings: tuple[Finding, ...]) -> str:
-    """Return what to do before the same command again; empty if the command alone is enough."""
-    if clause.unknown:
-        return f"see how it is measured (phase-gate explain {clause.unknown[0]})"
-    failing = [finding for finding in findings if finding.slug == TEST_FAILS]
-    if failing and "tests_failing" in clause.values:
-        return f"change the code until {_first(failing)} {'passes' if len(failing) == 1 else 'pass'}"
+        return (
+            f"not measured: {', '.join(clause.unknown)}",
+            f"see how it is measured (phase-gate explain {clause.unknown[0]})",
+        )
+    reasons = (
+        words + _name_files(name, findings)
+        for name in clause.values
+        if (words := _in_words(name, phase, metrics, clause))
+    )
+    reason = next(reasons, f"{clause.text} is not met ({clause.shown})")
     if "consecutive_green_runs" in clause.values:
         flaky = [finding for finding in findings if finding.slug == "flaky"]
         changed = [finding.file for finding in findings if finding.slug == STREAK_STARTS_OVER]
-        return f"make {_first(flaky)} pass without a rerun" if flaky else hint_at_outputs(changed)
-    words = next((words for name, words in _TO_DO.items() if name in clause.values), "")
-    return words or f"change what has to change for {clause.text}"
+        return reason, f"make {_first(flaky)} pass without a rerun" if flaky else hint_at_outputs(changed)
+    todo = (words for name, words in _TO_DO.items() if name in clause.values)
+    return reason, next(todo, f"change what has to change for {clause.text}")
 
 
 def _in_words(name: str, phase: Phase, metrics: Metrics, clause: Clause) -> str:

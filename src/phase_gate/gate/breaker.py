@@ -223,5 +223,5 @@ def blank(message: str) -> str:
 
 def fingerprint(messages: Iterable[str]) -> str:
     """Return one hash for all errors of a run; empty if there are none."""
-    blanked = sorted({blank(message) for message in messages} - {""})
-    return sha256("\n".join(blanked).encode("utf-8", "surrogatepass")).hexdigest()[:16] if blanked else ""
+    blanked = {blank(message) for message in messages} - {""}
+    return _hash(blanked) if blanked else ""

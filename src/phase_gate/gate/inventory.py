@@ -153,7 +153,7 @@ def freeze(inventory: Inventory, meaning: Meaning, weakened: tuple[Finding, ...]
         support={
             path: TestFile(
                 content=content,
-                statements=None if rows is None else _hashes(rows),
+                statements=None if rows is None else tuple(row.hash for row in rows),
                 requests=tuple(sorted({name for row in rows or () for name in row.requests})),
             )
             for path, (content, rows) in meaning.support.items()
@@ -163,13 +163,9 @@ def freeze(inventory: Inventory, meaning: Meaning, weakened: tuple[Finding, ...]
     )
 
 
-def _hashes(rows: tuple[ModuleStatement, ...]) -> tuple[str, ...]:
-    return tuple(row.hash for row in rows)
-
-
 def _hash_code(rows: tuple[ModuleStatement, ...]) -> str:
     """Return a hash of the code, not of the text: reformatted code is still covered by a waiver."""
-    return sha256("\n".join(_hashes(rows)).encode()).hexdigest()
+    return sha256("\n".join(row.hash for row in rows).encode()).hexdigest()
 
 
 def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list[Finding]:
@@ -221,17 +217,8 @@ def _altered_bodies(frozen: Inventory, now: Inventory) -> list[Finding]:
         # A test without a body here was inherited, or made at run time: a new body in this file replaces it.
         for name, body in {**{bare_name(each): "" for each in file.ids}, **file.bodies}.items():
             if name in present and found.bodies.get(name, "") != body:
-                findings.append(
-                    Finding(
-                        slug="tests-unchanged",
-                        tier="hard",
-                        id=join_id(path, name),
-                        file=path,
-                        detail="was changed after RED",
-                        proof=found.bodies.get(name, ""),
-                        change="altered",
-                    )
-                )
+                proof = found.bodies.get(name, "")
+                findings.append(_altered(path, "was changed after RED", proof=proof, test_id=join_id(path, name)))
     return findings
 
 
@@ -281,9 +268,24 @@ def _find_hiding(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list
 
 
 def _altered(
-    path: str, detail: str, line: int | None = None, proof: str = "", *, change: Change = "altered"
+    path: str,
+    detail: str,
+    line: int | None = None,
+    proof: str = "",
+    *,
+    change: Change = "altered",
+    test_id: str = "",
 ) -> Finding:
-    return Finding(slug="tests-unchanged", tier="hard", file=path, line=line, detail=detail, proof=proof, change=change)
+    return Finding(
+        slug="tests-unchanged",
+        tier="hard",
+        id=test_id,
+        file=path,
+        line=line,
+        detail=detail,
+        proof=proof,
+        change=change,
+    )
 
 
 def _is_above(conftest: str, folders: set[str]) -> bool:
@@ -310,34 +312,30 @@ def find_changed_settings(frozen: Frozen, settings: Mapping[str, str]) -> list[F
     ]
 
 
-def _show_change(before: str | None, now: str | None) -> str:
-    """Return both values; for long ones, the part where they differ."""
-    same = len(posixpath.commonprefix((before or "", now or "")))
-    start = max(0, same - 20) if max(len(before or ""), len(now or "")) > _SHOWN else 0
-    return f"was {_show(before, start)}, is {_show(now, start)}"
-
-
-def _show(value: str | None, start: int) -> str:
-    if value is None:
-        return "not set"
-    text = f"...{value[start:]}" if start else value
-    return repr(text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}...")
-
-
 #: Maximum length of a value in a message.
 _SHOWN = 60
 
 
+def _show_change(before: str | None, now: str | None) -> str:
+    """Return both values; of long ones, the part where they differ."""
+    values = (before or "", now or "")
+    start = max(0, len(posixpath.commonprefix(values)) - 20) if max(map(len, values)) > _SHOWN else 0
+    was, is_now = ("not set" if each is None else repr(_cut(each, start)) for each in (before, now))
+    return f"was {was}, is {is_now}"
+
+
+def _cut(value: str, start: int) -> str:
+    text = f"...{value[start:]}" if start else value
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
 def frozen_to_json(frozen: Frozen, *, inventory: str) -> dict[str, Any]:
     """Return the freeze as a document; it contains the digest of the inventory."""
-    return {**to_json(replace(frozen, inventory=_NO_TESTS)), "inventory": inventory}
+    return {**to_json(replace(frozen, inventory=Inventory({}))), "inventory": inventory}
 
 
 def frozen_from_json(document: Mapping[str, Any], inventory: Inventory) -> Frozen:
-    return replace(from_json(Frozen, {**document, "inventory": to_json(_NO_TESTS)}), inventory=inventory)
-
-
-_NO_TESTS = Inventory({})
+    return replace(from_json(Frozen, {**document, "inventory": {"files": {}}}), inventory=inventory)
 
 
 def find_altered_pieces(frozen: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> Iterator[Finding]:
@@ -347,11 +345,5 @@ def find_altered_pieces(frozen: Mapping[str, TestFile], now: Mapping[str, TestFi
         for name, before in file.bodies.items():
             found = present.get(name, "")
             if found != before:
-                yield Finding(
-                    slug="tests-unchanged",
-                    tier="hard",
-                    file=path,
-                    detail=f"the tests use {name}, and it {'was changed after RED' if found else 'is gone'}",
-                    proof=found,
-                    change="altered" if found else "gone",
-                )
+                what = f"the tests use {name}, and it {'was changed after RED' if found else 'is gone'}"
+                yield _altered(path, what, proof=found, change="altered" if found else "gone")

@@ -21,6 +21,7 @@ from phase_gate.gate.outcomes import FAILING, REMEDIES, Failure, Judgement, all_
 from phase_gate.gate.record import JudgedRun, RunRecord
 from phase_gate.gate.state import ProofRecord, State
 from phase_gate.gate.verdict import Evaluation
+from phase_gate.values import replace
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow
@@ -42,14 +43,11 @@ def take_measure(run: JudgedRun) -> Measured:
     proof = proof_measured(run.state, record.tree, run.iteration)
     frozen = [] if run.in_first_phase else _frozen_findings(run, unseen)
     findings = (*_find_findings(run, frozen), *proof.findings, *record.evidence.findings)
-    return Measured(
+    return replace(
+        record.evidence,
         metrics={**_count_tests(run), **_measure(run, frozen), **proof.metrics, **record.evidence.metrics},
         findings=cap_findings(findings),
         notes=(*record.evidence.notes, *_take_notes(run), *proof.notes, *unseen),
-        told=record.evidence.told,
-        tables=record.evidence.tables,
-        warnings=record.evidence.warnings,
-        missing_extra=record.evidence.missing_extra,
     )
 
 
