@@ -23,7 +23,7 @@ from filelock import FileLock
 import phase_gate
 from phase_gate.cli import main
 from phase_gate.gate.state import Event
-from phase_gate.storage.lock import RunLock
+from phase_gate.storage.lock import KernelLock
 from phase_gate.storage.opening import guard_file
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import contents
@@ -211,7 +211,7 @@ class CommandProject:
     def open_run(self) -> Iterator[str]:
         """Let a run be going on."""
         run = self.lose_run()
-        lock = RunLock(self.store().run_lock_file(run))
+        lock = KernelLock(self.store().run_lock_file(run))
         lock.acquire()
         yield run
         lock.release()

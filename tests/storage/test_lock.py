@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import socket
-import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.errors import PhaseGateError, StateError, StorageError
-from phase_gate.storage.lock import KernelLock, RunLock, hold_lock, is_free
+from phase_gate.storage.lock import KernelLock, hold_lock, is_free
 from tests.storage.stores import begin, facts, open_store
 
 DECLARE = """
@@ -33,10 +32,10 @@ declare(store, *(f"{sys.argv[2]}-{number}" for number in range(10)))
 HOLD = """
 import sys
 from pathlib import Path
-from phase_gate.storage.lock import RunLock, hold_lock
+from phase_gate.storage.lock import KernelLock, hold_lock
 
 if sys.argv[2] == "run":
-    lock = RunLock(Path(sys.argv[1]))  # kept: a lock that nobody refers to is let go
+    lock = KernelLock(Path(sys.argv[1]))  # kept: a lock that nobody refers to is let go
     lock.acquire()
     print("held", flush=True)
     sys.stdin.read()
@@ -104,36 +103,6 @@ def test_a_time_out_names_the_holder(tmp_path: Path) -> None:
     assert "wait for that run to end" in caught.value.remedy
 
 
-# --- who may open it
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    ("folder", "umask", "expected"),
-    [
-        pytest.param(0o755, 0o022, 0o600, id="a-folder-that-others-may-read"),
-        pytest.param(0o775, 0o002, 0o660, id="a-group-that-shares-the-folder"),
-        pytest.param(0o1777, 0o000, 0o660, id="in-a-folder-like-tmp-others-have-no-business-with-it"),
-    ],
-)
-def test_those_who_may_write_to_the_folder_may_open_the_lock(
-    tmp_path: Path, folder: int, umask: int, expected: int
-) -> None:
-    place = tmp_path / "shared"
-    place.mkdir()
-    place.chmod(folder)
-    own, run = place / "state.json.lock", RunLock(place / "run.lock")
-    before = os.umask(umask)
-    try:
-        with hold_lock(own):
-            run.acquire()
-    finally:
-        os.umask(before)
-    assert [stat.S_IMODE(os.stat(path).st_mode) for path in (own, place / "run.lock")] == [expected, expected]
-    take(own)
-    run.release()
-
-
 # --- what is no lock
 
 
@@ -147,7 +116,7 @@ def test_a_file_system_without_locks_is_said(tmp_path: Path, monkeypatch: pytest
         take(tmp_path / "state.json.lock")
     assert "PHASE_GATE_DIR" in caught.value.remedy
     with pytest.raises(StorageError, match="can't be locked"):
-        RunLock(tmp_path / "run.lock").acquire()
+        KernelLock(tmp_path / "run.lock").acquire()
     assert not is_free(tmp_path / "run.lock"), "doubt: it may be held"
 
 
@@ -155,10 +124,10 @@ def test_a_file_system_without_locks_is_said(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.fixture
-def closed_by_others(tmp_path: Path) -> tuple[RunLock, int]:
+def closed_by_others(tmp_path: Path) -> tuple[KernelLock, int]:
     """A lock whose descriptor somebody else has closed, as `os.closerange` does, and its number."""
     path = tmp_path / "run.lock"
-    lock = RunLock(path)
+    lock = KernelLock(path)
     next_number = os.dup(0)
     os.close(next_number)
     lock.acquire()
@@ -168,7 +137,7 @@ def closed_by_others(tmp_path: Path) -> tuple[RunLock, int]:
 
 
 @pytest.mark.processes
-def test_a_file_that_took_the_number_of_a_lock_stays_open(closed_by_others: tuple[RunLock, int]) -> None:
+def test_a_file_that_took_the_number_of_a_lock_stays_open(closed_by_others: tuple[KernelLock, int]) -> None:
     lock, number = closed_by_others
     other = os.open(os.devnull, os.O_WRONLY)
     try:
@@ -198,7 +167,7 @@ def test_a_run_s_lock_is_free_once_its_process_was_killed(tmp_path: Path) -> Non
     with held_by_another(path, "run") as holder:
         assert not is_free(path)
         with pytest.raises(PhaseGateError):
-            RunLock(path).acquire()
+            KernelLock(path).acquire()
         holder.send_signal(signal.SIGKILL)
         holder.wait()
         assert path.exists()
@@ -212,9 +181,9 @@ def test_a_run_s_lock_is_free_once_its_process_was_killed(tmp_path: Path) -> Non
 FORK = """
 import os, signal, sys, time
 from pathlib import Path
-from phase_gate.storage.lock import RunLock
+from phase_gate.storage.lock import KernelLock
 
-lock = RunLock(Path(sys.argv[1]))
+lock = KernelLock(Path(sys.argv[1]))
 lock.acquire()
 child = os.fork()
 if not child:
@@ -267,4 +236,4 @@ def test_the_lock_on_a_file_that_was_taken_away_guards_nothing(tmp_path: Path, m
 
     monkeypatch.setattr(fcntl, "flock", too_late)
     with pytest.raises(BlockingIOError):
-        KernelLock(path).acquire()
+        KernelLock(path).take()

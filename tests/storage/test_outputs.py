@@ -8,7 +8,7 @@ import pytest
 
 from phase_gate.storage.tree import contents
 from phase_gate.storage.tree.fingerprint import take_tree
-from phase_gate.storage.tree.outputs import find_untracked_outputs, is_output
+from phase_gate.storage.tree.listing import find_untracked_outputs, is_output
 from tests.storage.repositories import commit_all, git, write, write_project
 
 OUTPUTS = (

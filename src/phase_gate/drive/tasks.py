@@ -17,7 +17,7 @@ from phase_gate.drive.prompt_user import ask_about_task
 from phase_gate.drive.view import Working
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
 from phase_gate.storage import store
-from phase_gate.storage.lock import RunLock, is_free
+from phase_gate.storage.lock import KernelLock, is_free
 from phase_gate.storage.paths import LIST_LOCK
 from phase_gate.storage.tree.fingerprint import Tree, changed_paths
 from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus
@@ -78,7 +78,7 @@ class TaskSource:
             raise NotAllowedError(
                 "a list of tasks is being driven here already", remedy="wait for that drive to end, or interrupt it"
             )
-        lock = RunLock(path)
+        lock = KernelLock(path)
         lock.acquire()
         try:
             yield

@@ -31,7 +31,7 @@ from phase_gate.runs.hello import (
     written_below,
 )
 from phase_gate.runs.meaning import AtStart, read_frozen
-from phase_gate.storage.lock import RunLock, again_if_moved, host_name
+from phase_gate.storage.lock import KernelLock, again_if_moved, host_name
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.paths import DEFAULT_TASK, task_names
 from phase_gate.storage.store import TaskStore, Transaction
@@ -99,7 +99,7 @@ class Recorder:
         self.criteria = Criteria()
         self.remembered = NOTHING_REMEMBERED
         self._exit_memory: Mapping[str, str] | None = None
-        self._hold: RunLock | None = None
+        self._hold: KernelLock | None = None
         #: Number of warnings and notes before the start.
         self._counts_at_start = (0, 0)
         #: The task before and after the run's start; None for a nested run.

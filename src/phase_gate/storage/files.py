@@ -107,7 +107,7 @@ class FileSystem:
         return os.listdir(folder)
 
     def acquire(self, lock: KernelLock) -> None:
-        lock.acquire()
+        lock.take()
 
 
 #: The file system that storage uses by default.

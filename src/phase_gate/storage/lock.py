@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
-import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +20,7 @@ from phase_gate.workflow.settings import DEFAULT_LOCK_TIMEOUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ParamSpec, TypeVar
+    from typing import Any, ParamSpec, TypeVar
 
     P = ParamSpec("P")
     T = TypeVar("T")
@@ -36,20 +35,11 @@ _NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
 def hold_lock(
     path: Path, files: FileSystem = REAL, *, timeout: float = DEFAULT_LOCK_TIMEOUT, command: str = ""
 ) -> Iterator[None]:
-    """Hold the kernel lock on `path`. Raises StateError with the holder's name after `timeout` seconds."""
+    """Hold the lock of a task. Raises StateError with the holder's name after `timeout` seconds."""
     if path.is_symlink() or path.is_dir():
         raise refuse(path, OSError("not a plain file"))
-    lock, holder = KernelLock(path), path.with_suffix(".holder")
-    try:
-        _wait_for(lock, timeout, files)
-    except BlockingIOError:
-        raise StateError(
-            f"{path.name} was not free within {timeout:g} s{_describe_holder(holder, files)}",
-            remedy="wait for that run to end, or end it, then run again",
-            slug="lock-timeout",
-        ) from None
-    except OSError as error:
-        raise _refuse_lock(path, error) from error
+    lock, holder = KernelLock(path, files), _holder_file(path)
+    lock.acquire(timeout=timeout)
     try:
         since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         save_cache(holder, {"pid": os.getpid(), "host": host_name(), "since": since, "command": command}, files)
@@ -59,27 +49,11 @@ def hold_lock(
             if lock.is_held:
                 remove_file(holder, files)
         finally:
-            lock.release()  # even after Ctrl-C in the line above
+            lock.let_go()  # even after Ctrl-C in the line above
 
 
-def _wait_for(lock: KernelLock, timeout: float, files: FileSystem) -> None:
-    end = time.monotonic() + timeout
-    while True:
-        try:
-            return files.acquire(lock)
-        except BlockingIOError:
-            left = end - time.monotonic()
-            if left <= 0:
-                raise
-            time.sleep(min(left, _TRIES_EVERY))
-
-
-def _describe_holder(holder: Path, files: FileSystem) -> str:
-    who = load_json(holder, files)
-    try:
-        return f": held by pid {who['pid']} on {who['host']} since {who['since']} ({who['command']})"
-    except (KeyError, TypeError):
-        return ""
+def _holder_file(path: Path) -> Path:
+    return path.with_suffix(".holder")
 
 
 def host_name() -> str:
@@ -88,50 +62,87 @@ def host_name() -> str:
 
 
 def is_free(path: Path, files: FileSystem = REAL) -> bool:
-    """Return whether the kernel lock on `path` is free. A missing file counts as free."""
+    """Return whether the lock on `path` is free. A missing file counts as free."""
+    lock = KernelLock(path, files)
     try:
         files.stat(path)
-        lock = KernelLock(path)
         files.acquire(lock)
     except FileNotFoundError:
         return True
     except OSError:
         return False  # held, or unknown, which counts as held
-    lock.release()
+    lock.let_go()
     return True
 
 
-class RunLock:
-    """Locked while a run is alive. A run whose record is open and whose lock is free was killed."""
+class KernelLock:
+    """The operating system's exclusive lock on a file: of a task, of a drive, or of a run.
+
+    A run whose record is open and whose lock is free was killed.
+    """
 
     def __init__(self, path: Path, files: FileSystem = REAL) -> None:
         self._path, self._files = path, files
-        self._lock = KernelLock(path)
+        self._handle: Any = None
 
-    def acquire(self) -> None:
-        try:
-            self._files.acquire(self._lock)
-        except OSError as error:
-            raise _refuse_lock(self._path, error) from error
+    @property
+    def is_held(self) -> bool:
+        """Whether this process holds the lock. A forked child does not."""
+        return self._handle is not None
+
+    def acquire(self, *, timeout: float = 0.0) -> None:
+        """Acquire the lock. Raises StateError if another process does not release it in time."""
+        end = time.monotonic() + timeout
+        while True:
+            try:
+                return self._files.acquire(self)
+            except BlockingIOError:
+                left = end - time.monotonic()
+                if left <= 0:
+                    problem = f"{self._path.name} was not free within {timeout:g} s{self._describe_holder()}"
+                    remedy = "wait for that run to end, or end it, then run again"
+                    raise StateError(problem, remedy, slug="lock-timeout") from None
+                time.sleep(min(left, _TRIES_EVERY))
+            except OSError as error:
+                if error.errno not in _NO_LOCKS:
+                    raise refuse(self._path, error) from error
+                raise StorageError(
+                    f"{self._path.name} can't be locked: {error}",
+                    remedy="name a folder on a local disk with --phase-dir or PHASE_GATE_DIR",
+                ) from error
+
+    def take(self) -> None:
+        """Try once. Raises BlockingIOError if another process has it, OSError if locking fails."""
+        self._handle = _lock(self._path)
+        _held.add(self)
 
     def release(self, *, has_ended: bool = True) -> None:
-        """Release the lock.
+        """Release the lock of a run or a drive.
 
         :param has_ended: if False, the record is still open, and the unlocked file stays to show that the run is lost.
         """
         # In this order: after the release, the file may be another process's lock.
-        if has_ended and self._lock.is_held:
+        if has_ended and self.is_held:
             remove_file(self._path, self._files)
-        self._lock.release()
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Release the lock. Its file stays."""
+        _held.discard(self)
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            _unlock(handle)
+
+    def _describe_holder(self) -> str:
+        who = load_json(_holder_file(self._path), self._files)
+        try:
+            return f": held by pid {who['pid']} on {who['host']} since {who['since']} ({who['command']})"
+        except (KeyError, TypeError):
+            return ""
 
 
-def _refuse_lock(path: Path, error: OSError) -> StorageError:
-    if error.errno not in _NO_LOCKS:
-        return refuse(path, error)
-    return StorageError(
-        f"{path.name} can't be locked: {error}",
-        remedy="name a folder on a local disk with --phase-dir or PHASE_GATE_DIR",
-    )
+#: The locks that this process holds.
+_held: set[KernelLock] = set()
 
 
 # --- changing a task once more where another machine was first
@@ -174,88 +185,50 @@ def _wait(number: int, took: float) -> None:
     time.sleep(longest * random.uniform(0.1, 1.0))
 
 
-# --- an exclusive lock of the operating system on a file
+# --- the operating system's lock on a file, acquired immediately or not at all
 
 
 if sys.platform == "win32":
 
-    class KernelLock:
-        """A lock that is acquired immediately or not at all. Callers wait if they want to."""
+    def _lock(path: Path) -> Any:
+        from filelock import FileLock, Timeout
 
-        def __init__(self, path: Path) -> None:
-            from filelock import FileLock
+        lock = FileLock(path, timeout=0, blocking=False, fallback_to_soft=False)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise BlockingIOError(errno.EWOULDBLOCK, "another process holds it") from None
+        return lock
 
-            self._lock = FileLock(path, timeout=0, blocking=False, fallback_to_soft=False)
-
-        @property
-        def is_held(self) -> bool:
-            return self._lock.is_locked
-
-        def acquire(self) -> None:
-            from filelock import Timeout
-
-            try:
-                self._lock.acquire()
-            except Timeout:
-                raise BlockingIOError(errno.EWOULDBLOCK, "another process holds it") from None
-
-        def release(self) -> None:
-            self._lock.release()
+    def _unlock(lock: Any) -> None:
+        lock.release()
 
 else:
     import fcntl
 
-    class KernelLock:
-        """A lock that is acquired immediately or not at all. Callers wait if they want to."""
+    def _lock(path: Path) -> tuple[int, os.stat_result]:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            status = os.fstat(descriptor)
+            if not status.st_nlink:
+                # The last holder removed the file, so this lock protects nothing.
+                raise BlockingIOError(errno.EWOULDBLOCK, "another process held it")
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor, status
 
-        def __init__(self, path: Path) -> None:
-            self._path, self._descriptor = path, -1
-            self._file: os.stat_result | None = None
-
-        @property
-        def is_held(self) -> bool:
-            """Whether this process holds the lock. A forked child does not."""
-            return self._file is not None
-
-        def acquire(self) -> None:
-            """Acquire the lock. Raises BlockingIOError if another process has it, OSError if locking fails."""
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            descriptor = os.open(self._path, flags, _permissions(os.stat(self._path.parent)))
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                status = os.fstat(descriptor)
-                if not status.st_nlink:
-                    # The last holder removed the file, so this lock protects nothing.
-                    raise BlockingIOError(errno.EWOULDBLOCK, "another process held it")
-            except BaseException:
-                os.close(descriptor)
-                raise
-            self._descriptor, self._file = descriptor, status
-            _held.add(self)
-
-        def release(self) -> None:
-            """Close the file, which releases the lock."""
-            _held.discard(self)
-            # A test may have closed our descriptor (`os.closerange`), and another file may have its number now.
-            with contextlib.suppress(OSError):
-                if self._file is not None and os.path.samestat(os.fstat(self._descriptor), self._file):
-                    os.close(self._descriptor)
-            self._file = None
-
-    #: The locks that this process holds.
-    _held: set[KernelLock] = set()
+    def _unlock(lock: tuple[int, os.stat_result]) -> None:
+        """Close the file, which releases the lock."""
+        # A test may have closed our descriptor (`os.closerange`), and another file may have its number now.
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.fstat(lock[0]), lock[1]):
+                os.close(lock[0])
 
     def _release_in_child() -> None:
         """Close inherited locks: otherwise a child would keep them after its parent's death."""
         for lock in tuple(_held):
-            lock.release()
+            lock.let_go()
 
     os.register_at_fork(after_in_child=_release_in_child)
-
-    def _permissions(folder: os.stat_result) -> int:
-        """Return the mode of a lock file: users who may write to its folder may open it, and so lock it."""
-        mode = folder.st_mode
-        if mode & stat.S_ISVTX:
-            mode &= ~stat.S_IWOTH  # like /tmp: others may add files, but not touch ours
-        # The read bit is twice the write bit, so three times the write bit is both.
-        return 0o600 | (mode & (stat.S_IWGRP | stat.S_IWOTH)) * 3

@@ -42,7 +42,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from phase_gate.storage.lock import RunLock
+    from phase_gate.storage.lock import KernelLock
     from phase_gate.storage.objects import ObjectStore
     from phase_gate.stores.shared import SharedStore
 
@@ -117,12 +117,12 @@ class TaskStore(TaskReader):
 
     # --- runs in progress ----------------------------------------------------------------------------------------
 
-    def hold(self, name: str) -> RunLock:
+    def hold(self, name: str) -> KernelLock:
         """Acquire and return the lock of a run, or of the drive."""
-        from phase_gate.storage.lock import RunLock
+        from phase_gate.storage.lock import KernelLock
 
         make_folder(self.files, self.folder / "runs")
-        lock = RunLock(self.drive_lock_file if name == DRIVE_NAME else self.run_lock_file(name), self.files)
+        lock = KernelLock(self.drive_lock_file if name == DRIVE_NAME else self.run_lock_file(name), self.files)
         lock.acquire()
         return lock
 

@@ -36,7 +36,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from phase_gate.storage.lock import RunLock
+    from phase_gate.storage.lock import KernelLock
 
 _STORE_DAMAGED = "restore the store's ledger, or start again under another project name"
 _OTHER_PLACE = "PHASE_GATE_STORE=folder continues with the folder; to start again in the store, move the folder away"
@@ -58,7 +58,7 @@ class SharedTaskStore(TaskStore):
 
     # --- runs in progress ----------------------------------------------------------------------------------------
 
-    def hold(self, name: str) -> RunLock:
+    def hold(self, name: str) -> KernelLock:
         lock = super().hold(name)
         if not exists(self.here_file, self.files):
             write_atomically(self.files, self.here_file, b"", durable=False)

@@ -11,7 +11,7 @@ from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.process.run import Ended, run_process
 from phase_gate.evidence.process.tree import Interrupts
 from phase_gate.storage.files import make_folder
-from phase_gate.storage.lock import RunLock, again_if_moved
+from phase_gate.storage.lock import KernelLock, again_if_moved
 from phase_gate.storage.tree.fingerprint import Tree, changed_paths
 from phase_gate.tasks.board import Step, TaskSession, TaskStatus
 from phase_gate.tasks.rules import time_left
@@ -62,7 +62,7 @@ class _VerifyRun:
         self.log = session.store.folder / "verify" / f"{self.check.id}.log"
         self.log_name = os.path.relpath(self.log, session.project.root).replace(os.sep, "/")
         self.output = ""
-        self._hold: RunLock | None = None
+        self._hold: KernelLock | None = None
         self._serial = 0
 
     @again_if_moved

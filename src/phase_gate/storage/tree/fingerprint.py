@@ -20,7 +20,7 @@ from phase_gate.bound import sha256
 from phase_gate.storage.files import load_value, save_cache
 from phase_gate.storage.tree.contents import Contents, is_shown
 from phase_gate.storage.tree.git_command import NoGitError
-from phase_gate.storage.tree.listing import list_with_git
+from phase_gate.storage.tree.listing import is_output, is_source, list_with_git, walk_sources
 from phase_gate.values import Value, field
 from phase_gate.workflow.settings import DEFAULT_DOCS
 
@@ -60,8 +60,6 @@ def take_tree(
     :param cache_file: the cache of contents; its folder is made inside an existing state folder.
     :param key: signs the cache, if one is set.
     """
-    from phase_gate.storage.tree.outputs import is_output, is_source
-
     top = os.path.realpath(root)
     is_state, is_doc = _state_matcher(top, state_folder), compile_globs(docs)
     is_report = _report_matcher(reports, is_source)
@@ -90,8 +88,6 @@ def _list_names(top: str) -> tuple[str, Mapping[str, bool]]:
     try:
         return "git", list_with_git(top)
     except NoGitError:
-        from phase_gate.storage.tree.listing import walk_sources
-
         return "walk", dict.fromkeys(walk_sources(top), False)
 
 
@@ -119,8 +115,6 @@ def _digest(files: Mapping[str, str]) -> str:
 
 def changed_sources(before: Tree, after: Tree) -> tuple[str, ...]:
     """Return the Python files and pytest configurations of `before` that are missing or changed."""
-    from phase_gate.storage.tree.outputs import is_source
-
     return tuple(
         sorted(path for path, content in before.files.items() if is_source(path) and after.files.get(path) != content)
     )

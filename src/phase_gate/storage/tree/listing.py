@@ -1,11 +1,19 @@
-"""List files: those that git tracks or does not ignore; without git, those that a walk finds."""
+"""List files: those that git tracks or does not ignore; without git, those that a walk finds.
+
+Outputs of common tools are recognized by name. They do not count as sources, even if git does not ignore them. Whether
+git tracks the file does not matter, so `git add` changes nothing. Python files and pytest's configuration are never
+outputs, except in virtual environments.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import posixpath
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from phase_gate.errors import StateError
+from phase_gate.storage.root import PYTEST_FILES, PYTEST_SECTIONS
 from phase_gate.storage.tree.contents import Contents
 from phase_gate.storage.tree.git_command import NoGitError, is_linked_worktree, is_repository, run_git, try_git
 
@@ -40,8 +48,6 @@ def _list_all(folder: str) -> Iterator[tuple[str, bool]]:
 
 def _list_one(folder: str) -> tuple[dict[str, bool], set[str]]:
     """Return path -> whether the file is untracked, and the folders that are submodules or clones."""
-    from phase_gate.storage.tree.outputs import find_untracked_outputs
-
     found: dict[str, bool] = {}
     inside: set[str] = set()
     for record in os.fsdecode(run_git(folder, *_LIST, "-t", "-s")).split("\0"):
@@ -92,7 +98,6 @@ def list_files(
 
     :param below: the folders to look into.
     """
-    from phase_gate.storage.tree.outputs import is_no_data
 
     def is_wanted(name: str) -> bool:
         return keep(name) and not is_no_data(name) and not (root / name).is_relative_to(state_folder)
@@ -123,20 +128,11 @@ WALKED_SUFFIXES = (".py", ".cfg", ".ini", ".toml")
 
 #: Limit on visited files and folders: one or two seconds, and more than any project has.
 MAX_VISITED = 500_000
-#: Limit on sources to hash: as many as a very large project has.
-MAX_SOURCES = 50_000
 
 
-def walk_sources(top: str) -> list[str]:
-    """Return the sources and configuration files below a folder, by paths from there."""
-    found = list(walk(top, _is_source))
-    if len(found) > MAX_SOURCES:
-        raise refuse_to_walk(top, f"{MAX_SOURCES:,} sources")
-    return found
-
-
-def _is_source(path: str) -> bool:
-    return path.endswith(WALKED_SUFFIXES) or path.rpartition("/")[2] == "phase-gate.yaml"
+def walk_sources(top: str) -> Iterator[str]:
+    """Yield the sources and configuration files below a folder, by paths from there."""
+    return walk(top, lambda path: path.endswith(WALKED_SUFFIXES) or path.rpartition("/")[2] == "phase-gate.yaml")
 
 
 def walk(root: str, keep: Callable[[str], bool], below: Sequence[str] = (".",)) -> Iterator[str]:
@@ -158,7 +154,11 @@ def walk(root: str, keep: Callable[[str], bool], below: Sequence[str] = (".",)) 
             continue
         visited += len(entries)
         if visited > MAX_VISITED:
-            raise refuse_to_walk(root, f"{MAX_VISITED:,} files and folders")
+            raise StateError(
+                f"{root} has more than {MAX_VISITED:,} files, and is not in a git repository",
+                remedy="put a phase-gate.yaml into the folder that is your project, or `git init` there",
+                slug="too-many-files",
+            )
         is_other = not SKIP_MARKS.isdisjoint(entry.name for entry in entries) or is_linked_worktree(folder)
         if is_other and prefix not in tops:
             continue
@@ -171,10 +171,101 @@ def walk(root: str, keep: Callable[[str], bool], below: Sequence[str] = (".",)) 
                 yield prefix + name
 
 
-def refuse_to_walk(top: str, what: str) -> StateError:
-    """Return the error for a folder with too many files."""
-    return StateError(
-        f"{top} has more than {what}, and is not in a git repository",
-        remedy="if this is not your project, put a phase-gate.yaml into the folder that is; if it is, `git init` there",
-        slug="too-many-files",
+# --- outputs of tools
+
+_PYTEST_CONFIGURATION = frozenset((*PYTEST_FILES, *PYTEST_SECTIONS))
+
+#: Folders of Python, pytest and similar tools, at any level. No test keeps its data there.
+_CACHES = frozenset(
+    (
+        *("__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".ruff_cache", ".cache", ".benchmarks"),
+        *(".ipynb_checkpoints", ".phase-gate", "phase-gate-shards"),
     )
+)
+#: Folders of coverage, editors and agents.
+_TOOLS = frozenset(("htmlcov", ".idea", ".vscode", ".vs", ".fleet", ".claude", ".codex", ".cursor", ".gemini"))
+#: Environments and build outputs, as long as git tracks nothing in them.
+_ENVIRONMENTS = frozenset((".tox", ".nox", ".venv", "venv", "node_modules", "site-packages", ".eggs"))
+_BUILT = frozenset(("build", "dist", "_build"))
+#: In these folders, a log or a report may be test data.
+_TEST_FOLDERS = frozenset(("test", "tests"))
+
+#: Files that editors and desktops leave behind.
+_LEFTOVERS = frozenset((".DS_Store", "Thumbs.db", "desktop.ini"))
+#: Data files of coverage and pytest plugins.
+_RECORDS = frozenset((".coverage", ".report.json", ".dmypy.json"))
+_REPORTS = frozenset(
+    (
+        *("coverage.xml", "coverage.json", "coverage.lcov", "lcov.info", "junit.xml", "nosetests.xml"),
+        "nohup.out",
+    )
+)
+
+
+def _is_leftover(name: str) -> bool:
+    return name.endswith((".pyc", ".pyo", ".swp", ".swo", "~")) or name.startswith((".#", "#")) or name in _LEFTOVERS
+
+
+def _is_record(name: str) -> bool:
+    # Including our own shards, wherever a CI job puts them.
+    ends = (".py,cover", ".shard.gz")
+    return name in _RECORDS or name.startswith((".coverage.", ".testmondata")) or name.endswith(ends)
+
+
+def _is_report(name: str) -> bool:
+    if name in _REPORTS or name.endswith(".log"):
+        return True
+    return name.startswith(("junit-", "junit_", "junit.", "TEST-")) and name.endswith(".xml")
+
+
+def is_source(path: str) -> bool:
+    """Return whether a path is a Python file or may configure pytest."""
+    return path.endswith(".py") or posixpath.basename(path) in _PYTEST_CONFIGURATION
+
+
+def is_output(path: str) -> bool:
+    """Return whether a file is a tool's output, by its name."""
+    folder, _, name = path.rpartition("/")
+    is_in_tools, is_in_tests = _classify_folder(folder)
+    if not (is_in_tools or _is_leftover(name) or _is_record(name) or (not is_in_tests and _is_report(name))):
+        return False
+    return not is_source(path)
+
+
+def is_no_data(path: str) -> bool:
+    """Return whether a file next to tests can't be test data, because pytest or an editor left it.
+
+    A log may be test data.
+    """
+    folder, _, name = path.rpartition("/")
+    return not _CACHES.isdisjoint(folder.split("/")) or _is_leftover(name) or _is_record(name)
+
+
+@lru_cache(maxsize=4096)
+def _classify_folder(folder: str) -> tuple[bool, bool]:
+    parts = folder.split("/")
+    is_in_tools = any(part in _CACHES or part in _TOOLS or part.endswith(".egg-info") for part in parts)
+    return is_in_tools, not _TEST_FOLDERS.isdisjoint(parts)
+
+
+def find_untracked_outputs(untracked: Collection[str], tracked: Iterable[str]) -> set[str]:
+    """Return the files in environments and build folders in which git tracks nothing.
+
+    Python files in build folders are not returned, because a package may be called `build`.
+    """
+    marked = {path.rpartition("/")[0] for path in untracked if path.endswith("/pyvenv.cfg")}
+    marked |= {path.partition("/conda-meta/")[0] for path in untracked if "/conda-meta/" in path}
+    found: dict[str, set[str]] = {}
+    for path in untracked:
+        for place in _folders_of(path):
+            name = place.rpartition("/")[2]
+            if place in marked or name in _ENVIRONMENTS or (name in _BUILT and not is_source(path)):
+                found.setdefault(place, set()).add(path)
+    known = {place for path in tracked for place in _folders_of(path)} if found else set()
+    return set().union(*(paths for place, paths in found.items() if place not in known))
+
+
+def _folders_of(path: str) -> list[str]:
+    """Return the folders on a path, without the top."""
+    parts = path.split("/")
+    return ["/".join(parts[:end]) for end in range(1, len(parts))]
