@@ -41,7 +41,6 @@ _PART = re.compile(r"(?P<begin><!-- generated: (?P<name>[a-z-]+) -->\n)(?P<text>
 
 #: A kind that is missing here is an error, so that a new one is not forgotten.
 EVENTS: Mapping[str, str] = {
-    "agent-worked": "a drive finished a turn of the executor or reviewer",
     "attempt-began": "an attempt at a task began",
     "attempt-failed": "a step of a verify task, or the gate of a pipeline phase, failed",
     "baseline-taken": "`phase-gate baseline` recorded tests and outcomes",
@@ -58,7 +57,6 @@ EVENTS: Mapping[str, str] = {
     "fact-withdrawn": "a fact was withdrawn",
     "iteration-ended": "an iteration of a drive ended, with its decision",
     "iteration-started": "a drive starts its agent",
-    "known-taken": "the tests that a task's verify command selects",
     "overridden": "a person overrode the evidence: skip, force, breaker reset",
     "phase-entered": "a phase began, and how",
     "phase-exited": "both gates were open, and the phase ended",
@@ -83,7 +81,6 @@ EVENTS: Mapping[str, str] = {
     "verify-ran": "the verify command ended: exit code, output, tests",
     "verify-started": "the verify command began",
     "waived": "a person waived findings of a guard",
-    "wave-resumed": "a person resumed a halted wave",
 }
 
 

@@ -53,9 +53,6 @@ def test_a_failure_goes_back_with_feedback(task_list: TaskList) -> None:
     task_list.rows(code=0)
     assert task_list.failures(1) == ["VERIFY_FAILURE"]
     assert task_list.turns(1, "executor") == 2
-    worked = [(row["data"]["role"], row["data"]["how"]) for row in task_list.ledger(1, "agent-worked")]
-    assert worked == [("executor", "ended"), ("executor", "ended"), ("reviewer", "ended")]
-    assert all(row["data"]["seconds"] > 0 for row in task_list.ledger(1, "agent-worked"))
 
 
 def test_a_file_that_is_not_listed_goes_back(task_list: TaskList) -> None:

@@ -262,7 +262,7 @@ def vote(data: bytes) -> None:
 
 @parser(
     '<plan wave="w1">\n<task type="auto"><name>Task 3: A</name><files>a.py, b.py</files><action>c</action>'
-    '<verify>a && b 2>&1</verify><done>5 <![CDATA[<tests>]]> pass</done><timeouts verify="60"/>'
+    "<verify>a && b 2>&1</verify><done>5 <![CDATA[<tests>]]> pass</done><wave>w1</wave>"
     "<depends_on>b</depends_on></task></plan>",
     "name: a\nfiles: [a.py, src/]\naction: b\nverify: pytest a\ndone: 5 tests pass\ntimeouts: {verify: 60}\n",
     "- {name: a, wave: w, files: b, action: c, verify: d, done: e, flaky: accepted, flaky_reason: f}\n",

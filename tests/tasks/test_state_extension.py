@@ -8,10 +8,9 @@ import pytest
 
 from phase_gate.gate.events import apply
 from phase_gate.gate.state import Event, state_from_json, state_to_json
-from phase_gate.tasks.state_extension import move
+from phase_gate.tasks.state_extension import TRANSITIONS, move
 from phase_gate.tasks.task_files import is_same_command
 from phase_gate.tasks.work import (
-    TRANSITIONS,
     FailureType,
     Status,
     Verification,

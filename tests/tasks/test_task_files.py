@@ -26,8 +26,8 @@ XML = """\
   <verify>tsc --noEmit && npm test -- PlannerId</verify>
   <done>PlannerId exists; all 5 tests pass</done>
   <depends_on>Task 1: Set up, and tidy</depends_on>
-  <flaky reason="the clock">accepted</flaky>
-  <timeouts verify="60" executor="600"/>
+  <flaky>accepted</flaky>
+  <flaky_reason>the clock</flaky_reason>
   <wave>w1</wave>
 </task>
 """
@@ -42,7 +42,6 @@ done: PlannerId exists; all 5 tests pass
 depends_on: "Task 1: Set up, and tidy"
 flaky: accepted
 flaky_reason: the clock
-timeouts: {verify: 60, executor: 600}
 wave: w1
 """
 SPEC = TaskSpec(
@@ -53,7 +52,6 @@ SPEC = TaskSpec(
     done="PlannerId exists; all 5 tests pass",
     depends_on=("Task 1: Set up, and tidy",),
     flaky="the clock",
-    timeouts={"verify": 60.0, "executor": 600.0},
     wave="w1",
 )
 
@@ -136,7 +134,7 @@ def test_files(given: str, expected: tuple[str, ...]) -> None:
         pytest.param(xml(verify=" "), "verify is blank", id="a-blank-verify"),
         pytest.param(xml(name="x" * 201), "more than 200 characters", id="a-long-name"),
         pytest.param(xml(owner="me"), "unknown key 'owner'", id="another-element"),
-        pytest.param(xml().replace("<verify>", "<verify cwd='x'>"), "unknown key 'verify_cwd'", id="another-attribute"),
+        pytest.param(xml().replace("<task>", "<task cwd='x'>"), "unknown key 'cwd'", id="another-attribute"),
         pytest.param(xml().replace("<task>", "<task type='checkpoint'>"), "type can't be 'checkpoint'", id="a-person"),
         pytest.param(xml().replace("<task>", "<task name='b'>"), "name occurs twice", id="two-names"),
         pytest.param("<task>hello</task>", "text between the elements of <task>", id="loose-text"),

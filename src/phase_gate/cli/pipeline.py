@@ -31,8 +31,8 @@ from phase_gate.tasks.pipeline_steps import (
     show_votes,
     start_recovery,
 )
-from phase_gate.tasks.pipeline_work import Pipeline, Request, pipeline_of
 from phase_gate.tasks.routing import budget, enter_command, main_line, rules_of
+from phase_gate.tasks.work import Pipeline, Request, pipeline_of
 from phase_gate.values import as_dict
 from phase_gate.visible import show_line, show_rows
 from phase_gate.workflow.model import Phase, Workflow

@@ -31,8 +31,8 @@ from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.signal_file import check_signal, read_signal_file, remove_signal_file
 from phase_gate.storage.tree.git_command import NoGitError, act_with_git
 from phase_gate.task import Task
-from phase_gate.tasks.pipeline_work import find_pipeline
 from phase_gate.tasks.routing import files_in
+from phase_gate.tasks.work import find_pipeline
 from phase_gate.values import replace
 from phase_gate.visible import show_line, show_rows
 from phase_gate.workflow.condition_parser import ALIASES

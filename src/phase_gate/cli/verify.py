@@ -121,7 +121,7 @@ def _hand_out(call: Call, board: TaskBoard, *, by: str) -> Done:
 def _answer_taken(taken: Sequence[tuple[TaskStatus, bool]]) -> Done:
     if len(taken) == 1:
         status, _ = taken[0]
-        spec, rows = status.verification.spec, step_rows(status.task, status.verification, None, status.escalation)
+        spec, rows = status.verification.spec, step_rows(status.verification, None, status.escalation)
         rows[1:1] = [f"  files   {', '.join(spec.files)}", f"  verify  {spec.verify}", f"  done    {spec.done}"]
         return Done(text=show_rows(rows), document=status.document)
     rows = []
@@ -216,7 +216,7 @@ def answer_step(status: TaskStatus, *, code: int | None = None, more: Mapping[st
 
 
 def _text(status: TaskStatus) -> str:
-    return show_rows(step_rows(status.task, status.verification, status.evaluation, status.escalation))
+    return show_rows(step_rows(status.verification, status.evaluation, status.escalation))
 
 
 # --- decisions of people about a task
@@ -304,7 +304,7 @@ def render_list(project: Project, overview: Overview) -> str:
 def _one(session: TaskSession) -> Done:
     verification = session.verification()
     status = session.status(verification)
-    rows = step_rows(status.task, verification, None, status.escalation)
+    rows = step_rows(verification, None, status.escalation)
     check = verification.check
     if check is not None and check.how == "running" and not session.store.is_alive(check.id, check.limit + MARGIN):
         rows.append("Note     the verify run was killed: the next command records it as interrupted")

@@ -14,7 +14,7 @@ from phase_gate.gate.verdict import Evaluation
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.task import Task
-from phase_gate.tasks.pipeline_work import pipeline_of
+from phase_gate.tasks.work import pipeline_of
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase
 from phase_gate.workflow.names import DONE

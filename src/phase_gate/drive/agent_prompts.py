@@ -17,10 +17,9 @@ from phase_gate.task import Task
 from phase_gate.tasks.artifacts import find_files
 from phase_gate.tasks.board import TaskSession
 from phase_gate.tasks.pipeline_show import Votes, needs_in
-from phase_gate.tasks.pipeline_work import find_pipeline
 from phase_gate.tasks.prompts import make_bundle, render_bundle
 from phase_gate.tasks.routing import rules_of
-from phase_gate.tasks.work import FailureType, Verification
+from phase_gate.tasks.work import FailureType, Verification, find_pipeline
 from phase_gate.visible import show_line, show_text
 from phase_gate.workflow.model import Phase, Workflow
 

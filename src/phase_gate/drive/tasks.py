@@ -27,7 +27,7 @@ from phase_gate.tasks.overview import Overview
 from phase_gate.tasks.prompts import find_dependency, write_executor_prompt
 from phase_gate.tasks.rules import delay_left, escalate, late, resume_command, seconds_between
 from phase_gate.tasks.start import begin
-from phase_gate.tasks.steps import abandon_attempt, fail_attempt, record_turn, report_execution, review, void_steps
+from phase_gate.tasks.steps import abandon_attempt, fail_attempt, report_execution, review, void_steps
 from phase_gate.tasks.verify_run import Display, run_verify
 from phase_gate.tasks.work import FINISHED, FailureType, Status, Verification
 from phase_gate.values import replace
@@ -114,7 +114,6 @@ class TaskSource:
         board, role = self.board, step.working.role
         board.wanted = step.working.where
         current = board.session(step.working.where)
-        record_turn(current, role=role, seconds=played.seconds, how=played.how, code=played.code)
         if reason := self._judge(board, current, role, played):
             self._ask(current, reason)
 
@@ -297,7 +296,8 @@ class TaskSource:
             if played.code:
                 return self._fail(current, failure, f"the agent {played.shown}, and {problem}")
             return self._fail(current, FailureType.MALFORMED, problem)
-        attachment = Attachment(data=played.data, name=f"the {role}'s {name}", by=author)
+        flags = (f"the {role} ended with {played.code}",) if played.code else ()
+        attachment = Attachment(data=played.data, name=f"the {role}'s {name}", by=author, flags=flags)
         failed = len(current.verification().failures)
         try:
             status = (report_execution if role == "executor" else review)(board, attachment)

@@ -28,8 +28,8 @@ from phase_gate.tasks.artifacts import read_artifact, write_snapshot
 from phase_gate.tasks.handins import parse_vote
 from phase_gate.tasks.pipeline_show import Votes
 from phase_gate.tasks.pipeline_steps import cast_votes, show_votes, start_recovery
-from phase_gate.tasks.pipeline_work import find_pipeline
 from phase_gate.tasks.routing import rules_of
+from phase_gate.tasks.work import find_pipeline
 from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, requires_of
 from phase_gate.workflow.names import of_task, show_duration

@@ -207,6 +207,12 @@ def _repaired(state: State, event: Event) -> State:
     return replace(state, vanished=True, freeze=replace(state.freeze, red_exited=False))
 
 
+def _of_part(state: State, event: Event) -> State:
+    """Apply an event of a part: it may name new rules for the task, and its known tests."""
+    get = event.data.get
+    return replace(state, rules=get("rules") or state.rules, known_tests=get("known") or state.known_tests)
+
+
 def _accepted(state: State, event: Event) -> State:
     """Record that a person vouches for a history without other proof."""
     confirmation = {name: event.data.get(name) for name in ("reason", "by")}
@@ -360,10 +366,8 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "claimed": _claimed,
     "repaired": _repaired,
     "rollback-accepted": _accepted,
-    "known-taken": lambda state, event: replace(state, known_tests=event.data["known"]),
     "stuck": lambda state, event: replace(state, phase=STUCK, stuck=event.data["reason"], exited=True, forced=False),
-    # An event of a part may name new rules for the task.
-    **dict.fromkeys(PART_KINDS, lambda state, event: replace(state, rules=event.data.get("rules") or state.rules)),
+    **dict.fromkeys(PART_KINDS, _of_part),
 }
 
 #: Kinds that are kept for history, without effect on the state.

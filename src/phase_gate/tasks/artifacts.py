@@ -7,10 +7,11 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from phase_gate.codec import spell_out
 from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.documents.completeness import count_words, is_hole
 from phase_gate.evidence.documents.library import Page, Piece
@@ -19,14 +20,12 @@ from phase_gate.storage.root import place_below
 from phase_gate.storage.store import now
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git_command import NoGitError, head_of, run_git
-from phase_gate.tasks.handins import read_audit, read_root_cause, read_snapshot
-from phase_gate.tasks.pipeline_work import Pipeline, pipeline_of
+from phase_gate.tasks.handins import Snapshot, read_json_document
 from phase_gate.tasks.routing import rules_of
+from phase_gate.tasks.work import Pipeline, pipeline_of
 from phase_gate.values import Value, field
 from phase_gate.visible import count
 from phase_gate.workflow.model import (
-    AUDIT,
-    ROOT_CAUSE,
     SNAPSHOT,
     Artifact,
     Drift,
@@ -41,12 +40,6 @@ if TYPE_CHECKING:
 #: Bytes per file, and files per artifact: reviewers would not read more.
 _LARGEST = 1024 * 1024
 _MOST = 200
-
-_READERS: Mapping[str, Callable[[object], Any]] = {
-    AUDIT: read_audit,
-    ROOT_CAUSE: read_root_cause,
-    SNAPSHOT: read_snapshot,
-}
 
 
 class SeenArtifact(Value):
@@ -125,12 +118,10 @@ def _check(content: bytes, artifact: Artifact) -> Any:
     if artifact.line and _plain_line(artifact.line) not in map(_plain_line, text.splitlines()):
         raise ValueError(f'it has no line "{artifact.line}"')
     if artifact.schema:
-        document = _parse(content)
-        _refuse_holes(document)
-        return _READERS[artifact.schema](document)
+        return read_json_document(_parse(content), artifact.schema)
     pieces = [piece for piece in re.split(r"\n\s*\n|\n(?=\s*[-*#] )", text) if piece.strip()]
-    for piece in pieces:
-        _refuse_hole(piece.strip())
+    if hole := next((piece.strip() for piece in pieces if is_hole(piece.strip())), ""):
+        raise ValueError(f"a template's text is still in it: {hole.splitlines()[0][:60]!r}")
     words = count_words(Page(pieces=tuple(Piece(line=1, text=piece) for piece in pieces)))
     if words < artifact.min_words:
         raise ValueError(f"{count(words, 'different word')} of text, at least {artifact.min_words} are wanted")
@@ -140,20 +131,6 @@ def _check(content: bytes, artifact: Artifact) -> Any:
 def _plain_line(line: str) -> str:
     """Return a line in lower case, without emphasis marks and the final period."""
     return " ".join(line.replace("*", "").replace("_", " ").split()).rstrip(".").casefold()
-
-
-def _refuse_hole(text: str) -> None:
-    if is_hole(text):
-        raise ValueError(f"a template's text is still in it: {text.splitlines()[0][:60]!r}")
-
-
-def _refuse_holes(document: Any) -> None:
-    """Refuse a JSON document that still has placeholders of a skeleton."""
-    if isinstance(document, str):
-        _refuse_hole(document.strip())
-    elif isinstance(document, dict | list):
-        for each in document.values() if isinstance(document, dict) else document:
-            _refuse_holes(each)
 
 
 def _parse(content: bytes) -> Any:
@@ -205,7 +182,7 @@ class Artifacts:
             return "is missing: phase-gate advance writes it" if is_snapshot else "is missing"
         if seen.problem:
             return seen.problem
-        if is_snapshot and seen.document["tree"] != self.tree:
+        if is_snapshot and seen.document.tree != self.tree:
             return "shows another tree than the current one: phase-gate advance writes it again"
         if seen.digest in self.pipeline.old.get(name, ()):
             phrase = "this phase" if described.made == "phase" else "this attempt"
@@ -232,22 +209,22 @@ def write_snapshot(task: Task) -> str:
     phase = task.rules.phase(state.phase or "")
     wanted = () if phase is None or state.exited else requires_of(phase).artifacts
     artifact = next((rules.artifacts[name] for name in wanted if rules.artifacts[name].schema == SNAPSHOT), None)
-    if artifact is None:
+    if phase is None or artifact is None:
         return ""
     path, files = path_of(artifact), project.take_tree(new_data=False).files
-    document = {
-        "tree": tree_of(files, rules),
-        "files": len(files),
-        "commit": head_of(project.root),
-        "task": state.task,
-        "cycle": state.cycle,
-        "phase": state.phase,
-        "attempt": pipeline_of(state).attempts.get(state.phase or "", 0),
-        "at": now(),
-    }
+    snapshot = Snapshot(
+        tree=tree_of(files, rules),
+        files=len(files),
+        commit=head_of(project.root),
+        task=state.task,
+        cycle=state.cycle,
+        phase=phase.name,
+        attempt=pipeline_of(state).attempts.get(phase.name, 0),
+        at=now(),
+    )
     target = place_below(project.root, path, setting=f"artifact {artifact.name}")
     make_folder(REAL, target.parent)
-    write_atomically(REAL, target, (json.dumps(document, indent=2) + "\n").encode())
+    write_atomically(REAL, target, (json.dumps(spell_out(snapshot), indent=2) + "\n").encode())
     return path
 
 

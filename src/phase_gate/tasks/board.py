@@ -191,6 +191,12 @@ class TaskBoard:
             write_atomically(REAL, self.project.state_folder / "STATE.md", text, durable=False)
 
 
+def task_environment(project: Project) -> dict[str, str]:
+    """Return the environment of a verify command: pytest in it finds the task."""
+    state_folder = str(project.state_folder.absolute())
+    return {**project.environment, "PHASE_GATE_TASK": project.task, "PHASE_GATE_DIR": state_folder}
+
+
 class TaskSession:
     """One verify task."""
 

@@ -18,8 +18,8 @@ from phase_gate.storage.tree.git_command import head_of
 from phase_gate.tasks.artifacts import Artifacts, Drifted, digest_file, find_drift, fingerprint, read_artifact
 from phase_gate.tasks.handins import REQUESTING_KINDS, AuditFinding, RootCause
 from phase_gate.tasks.pipeline_show import missing_commands, votes_on
-from phase_gate.tasks.pipeline_work import Pipeline, find_pipeline
 from phase_gate.tasks.routing import CHANGE_REQUESTED, PipelineFiles, main_line, rules_of
+from phase_gate.tasks.work import Pipeline, find_pipeline
 from phase_gate.values import replace
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue
@@ -271,7 +271,7 @@ class PipelineProvider(Provider):
             blocking = [each for each in pending if each.blocking]
             found += [hard("no-blocking-issue", each.id, f"{each.type}: {each.title}") for each in blocking]
         for report in phase.raises:
-            issues = () if report == DRIFT else self.look.artifact(report).document or ()
+            issues = () if report == DRIFT else getattr(self.look.artifact(report).document, "findings", ())
             found += [each for issue in issues if issue.blocks for each in self._raised_by(issue, report)]
         blocked = sum(each.slug == "no-blocking-issue" for each in found)
         self._add(found, requests_pending=len(pending), blocking_issues=blocked)
@@ -313,7 +313,7 @@ class PipelineProvider(Provider):
 def problem_of_record(record: RootCause, pipeline: Pipeline, workflow: Workflow) -> str:
     """Return the problem of a readable record; empty if there is none."""
     line, failed, target = main_line(workflow), pipeline.failed_phase, record.rewind_to
-    if record.failed_phase != failed:
+    if record.failed_phase.upper() != failed:
         return f"the record is for {record.failed_phase}, but {failed} failed"
     if target and target not in line:
         return f"{target} is not a phase to go back to: {', '.join(line)}"

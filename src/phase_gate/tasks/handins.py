@@ -7,16 +7,18 @@ decided here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Literal, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Literal
 
 from phase_gate.codec import from_json
 from phase_gate.config.documents import read_document
 from phase_gate.config.nodes import Items, Node, Table, Text, find, shorten
 from phase_gate.config.reading import Reader
 from phase_gate.errors import DocumentError, PhaseGateError
+from phase_gate.evidence.documents.completeness import is_hole
 from phase_gate.tasks.work import Choice
 from phase_gate.values import Value, field, replace
+from phase_gate.workflow.model import AUDIT, ROOT_CAUSE, SNAPSHOT
 
 ExecutorStatus = Literal["success", "failure", "blocked"]
 Answer = Literal["APPROVED", "REJECTED"]
@@ -43,6 +45,8 @@ class Attachment(Value):
     by: str | None = None
     #: The author if neither the command nor the file names one.
     user: str = ""
+    #: Why a pass with it is weak.
+    flags: tuple[str, ...] = ()
 
 
 class Claimed(Value):
@@ -248,47 +252,42 @@ class Audit(Value):
     findings: tuple[AuditFinding, ...]
 
 
-Document = TypeVar("Document", bound=Value)
+class Snapshot(Value):
+    """The tree at a moment. phase-gate writes it itself."""
+
+    tree: str
+    files: int
+    commit: str
+    task: str
+    cycle: int
+    phase: str
+    attempt: int
+    at: str
 
 
-def read_root_cause(document: object) -> RootCause:
-    """Return the record. Raises ValueError."""
-    record = _read_json(RootCause, document)
-    return replace(record, failed_phase=record.failed_phase.upper())
+#: By the name of the schema.
+DOCUMENTS: Mapping[str, type[Value]] = {AUDIT: Audit, ROOT_CAUSE: RootCause, SNAPSHOT: Snapshot}
 
 
-def read_audit(document: object) -> tuple[AuditFinding, ...]:
-    """Return the findings of an audit. Raises ValueError."""
-    found = _read_json(Audit, document).findings
-    ids = [finding.id for finding in found]
-    twice = sorted({name for name in ids if ids.count(name) > 1})
-    if twice:
+def read_json_document(document: object, schema: str) -> Value:
+    """Return the value of a parsed document. Raises ValueError, also for a form that was not filled in."""
+    kind = DOCUMENTS[schema]
+    for text in _texts_in(document) if schema != SNAPSHOT else ():  # that one is not written by hand
+        if is_hole(text.strip()) or not text.strip():
+            raise ValueError(f"a template's text is still in it: {text.strip()[:60]!r}")
+    try:
+        found = from_json(kind, document)
+    except TypeError as error:
+        raise ValueError(str(error).removeprefix(f"{kind.__name__}: ")) from None
+    ids = [each.id for each in found.findings] if isinstance(found, Audit) else []
+    if twice := sorted({name for name in ids if ids.count(name) > 1}):
         raise ValueError(f"findings has two findings with the id {twice[0]!r}")
-    if any(finding.line is not None and finding.line < 1 for finding in found):
-        raise ValueError("line has to be a whole number from 1 on")
     return found
 
 
-def read_snapshot(document: object) -> dict[str, object]:
-    """Return the snapshot, which phase-gate writes itself. Raises ValueError."""
-    if not isinstance(document, dict) or "tree" not in document:
-        raise ValueError("it is not a snapshot")
-    return document
-
-
-def _read_json(kind: type[Document], document: object) -> Document:
-    try:
-        return from_json(kind, _tidy(document, "the document"))
-    except TypeError as error:
-        raise ValueError(str(error).removeprefix(f"{kind.__name__}: ")) from None
-
-
-def _tidy(document: object, place: str) -> object:
-    """Return the document with single spaces in its texts. Raises ValueError for a blank text."""
-    if isinstance(document, dict):
-        return {name: _tidy(value, str(name)) for name, value in document.items()}
-    if isinstance(document, list):
-        return [_tidy(value, place) for value in document]
-    if isinstance(document, str) and not document.strip():
-        raise ValueError(f"{place} has to be a text")
-    return " ".join(document.split()) if isinstance(document, str) else document
+def _texts_in(document: object) -> Iterator[str]:
+    if isinstance(document, str):
+        yield document
+    elif isinstance(document, dict | list):
+        for each in document.values() if isinstance(document, dict) else document:
+            yield from _texts_in(each)

@@ -43,25 +43,6 @@ class Overview(Value):
         return len(self.rows) + len(self.damaged)
 
     @property
-    def passed(self) -> int:
-        return self.counts["passed"]
-
-    @property
-    def weak(self) -> int:
-        return sum(row.is_weak for row in self.rows)
-
-    @property
-    def pass_rate(self) -> str | None:
-        """Percentage of passed tasks among those that passed, failed or can't be trusted; None if there are none."""
-        decided = self.passed + self.counts["failed"] + len(self.damaged)
-        return f"{100 * self.passed / decided:.0f}%" if decided else None
-
-    @property
-    def average_attempts(self) -> float | None:
-        begun = [row.attempt for row in self.rows if row.attempt]
-        return round(sum(begun) / len(begun), 1) if begun else None
-
-    @property
     def current(self) -> Verification | None:
         """The task in progress; of several, the one with the latest step."""
         return max((row for row in self.rows if row.status in IN_PROGRESS), key=_by_time, default=None)
@@ -82,13 +63,13 @@ class Overview(Value):
 
     @property
     def waves(self) -> dict[str, list[str]]:
-        """The waves, each with its tasks that failed since it was last resumed and have not recovered.
+        """The waves, each with its tasks that failed since they were last resumed and have not recovered.
 
         Tasks without a wave are a wave, too, but it is only listed if it is halted.
         """
         failing: dict[str, list[str]] = {row.wave: [] for row in self.rows}
         for row in self.rows:
-            failures = row.failures[row.wave_resumed_after :]
+            failures = row.failures[row.resumed_after :]
             if row.status is not Status.SKIPPED and any(each.counts and not each.recovered for each in failures):
                 failing[row.wave].append(row.task)
         return {name: tasks for name, tasks in failing.items() if name or len(tasks) >= WAVE}
@@ -145,39 +126,28 @@ def _by_time(row: Verification) -> tuple[str, str]:
     return row.last_step_at, row.task
 
 
-#: The known tasks, and whether each is a verify task.
-_KNOWN = "verify-tasks.json"
-
-
 def load_overview(state_folder: Path, look: Callable[[str], State | None], refused: tuple[str, ...] = ()) -> Overview:
     """Return all tasks in the order in which they were taken, and those that are damaged.
 
     :param look: return the state of a task; None for one that never began.
     :param refused: tasks of a shared store that can't be copied to this folder.
     """
-    file = state_folder / "cache" / _KNOWN
-    found = load_json(file)
-    known: dict[str, bool] = found if isinstance(found, dict) else {}
-    seen = dict(known)
     rows: list[Verification] = []
     damaged: list[str] = []
-    folder = state_folder / "tasks"
+    folder, file = state_folder / "tasks", state_folder / "cache" / "verify-tasks.json"
     folders = [each.name for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []
-    for name in sorted({*folders, *refused, *known} - {DEFAULT_TASK}):
+    # If it can't be saved, the removal of a task's whole folder goes unnoticed.
+    seen = load_json(file) or []
+    for name in sorted({*folders, *refused, *seen} - {DEFAULT_TASK}):
         try:
             state = look(name)
         except StateError:
-            damaged += [name] if known.get(name, True) else []
-            continue
+            damaged.append(name)
         except TaskNameError:
             continue  # not a folder of a task
-        seen.pop(name, None)
-        if state is None:
-            continue
-        verification = find_verification(state)
-        seen[name] = verification is not None
-        rows += [] if verification is None else [verification]
-    if seen != known and state_folder.is_dir():
-        # If it can't be saved, the removal of a task's whole folder goes unnoticed.
-        save_cache(file, seen)
+        else:
+            found = None if state is None else find_verification(state)
+            rows += [] if found is None else [found]
+    if unseen := {row.task for row in rows}.difference(seen):
+        save_cache(file, sorted(unseen.union(seen)))
     return Overview(rows=tuple(sorted(rows, key=lambda row: (row.taken_at, row.task))), damaged=tuple(damaged))

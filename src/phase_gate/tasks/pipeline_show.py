@@ -10,9 +10,8 @@ from phase_gate.identities import name_key
 from phase_gate.task import Task
 from phase_gate.tasks.artifacts import Artifacts, fingerprint
 from phase_gate.tasks.handins import RootCause
-from phase_gate.tasks.pipeline_work import Pipeline, find_pipeline
 from phase_gate.tasks.routing import budget, rules_of
-from phase_gate.tasks.work import Choice, Failure, Word
+from phase_gate.tasks.work import Choice, Failure, Pipeline, Word, find_pipeline
 from phase_gate.values import Value
 from phase_gate.visible import count
 from phase_gate.workflow.model import (
@@ -215,7 +214,7 @@ def stuck_to_json(reason: str, pipeline: Pipeline, workflow: Workflow, cause: Ro
     :param cause: the existing root-cause record.
     """
     last, name = pipeline.failures[-1], pipeline.failed_phase
-    if cause is not None and cause.failed_phase != name:
+    if cause is not None and cause.failed_phase.upper() != name:
         cause = None
     # Prefer guards, which `explain` knows by name, to clauses.
     unmet = next(each for each in reversed(pipeline.failures) if each.phase == name)

@@ -17,9 +17,8 @@ from phase_gate.task import Task
 from phase_gate.tasks.artifacts import Artifacts
 from phase_gate.tasks.handins import Ballot
 from phase_gate.tasks.pipeline_show import Votes, missing_commands, votes_on
-from phase_gate.tasks.pipeline_work import Pipeline, Request, pipeline_of
 from phase_gate.tasks.routing import Plan, budget, decided, failure_events, made, main_line, rules_of
-from phase_gate.tasks.work import Failure, Word
+from phase_gate.tasks.work import Failure, Pipeline, Request, Word, pipeline_of
 from phase_gate.values import replace
 from phase_gate.workflow.model import CHANGE_TYPES, Workflow, requires_of
 

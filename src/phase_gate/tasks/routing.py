@@ -14,8 +14,7 @@ from phase_gate.gate.measured import Remembered
 from phase_gate.gate.order import How
 from phase_gate.gate.state import WORK, Event
 from phase_gate.gate.verdict import Evaluation, Verdict, phase_command, start_command, with_advice
-from phase_gate.tasks.pipeline_work import Pipeline, Request
-from phase_gate.tasks.work import Failure
+from phase_gate.tasks.work import Failure, Pipeline, Request
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.model import MAX_RECOVERIES, Phase, PipelineRules, Workflow, requires_of
 from phase_gate.workflow.names import DONE, STUCK, look_command

@@ -12,11 +12,10 @@ from phase_gate.codec import spell_out_each
 from phase_gate.gate.measured import Section
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.tasks.overview import RECENT, Overview
-from phase_gate.tasks.rules import Escalation, escalate, needs_manual_review, resume_command, seconds_between
+from phase_gate.tasks.rules import FAILURES, Escalation, escalate, needs_manual_review, resume_command, seconds_between
 from phase_gate.tasks.verify_verdict import advise_task
 from phase_gate.tasks.work import (
     FINISHED,
-    MAX_ATTEMPTS,
     NOT_PASSED,
     Failure,
     Status,
@@ -32,33 +31,20 @@ if TYPE_CHECKING:
 # --- a verify task
 
 
-def executor_status(verification: Verification) -> str:
-    """Return pending, running, success, failure or blocked."""
-    report = verification.report
+def step_statuses(verification: Verification) -> dict[str, str]:
+    """Return the status of each step, with the source document's names and words."""
+    report, check, status = verification.report, verification.check, verification.status
+    executor = {Status.EXECUTING: "running", Status.FAILED: "failure"}.get(status, "pending")
     if report is not None:
-        is_met = report.result["done_criteria_met"] or report.result["status"] != "success"
-        return str(report.result["status"]) if is_met else "failure"
-    if verification.status is Status.EXECUTING:
-        return "running"
-    return "failure" if verification.status is Status.FAILED else "pending"
-
-
-def verify_status(verification: Verification) -> str:
-    """Return pending, running, passed, failed or skipped; interrupted if the command has to run again."""
-    check = verification.check
-    if verification.skip is not None and (check is None or not check.passes):
-        return "skipped"
-    if check is None:
-        return "pending"
-    if check.how in ("running", "interrupted", "not-started"):
-        return "running" if check.how == "running" else "interrupted"
-    return "passed" if check.passes else "failed"
-
-
-def architect_status(verification: Verification) -> str:
-    """Return pending, reviewing, approved or rejected."""
+        executor = str(report.result["status"])
+        executor = "failure" if executor == "success" and not report.result["done_criteria_met"] else executor
+    verify = "pending" if check is None else "passed" if check.passes else "failed"
+    if verification.skip is not None and verify != "passed":
+        verify = "skipped"
+    elif check is not None and not check.has_ended:
+        verify = "running" if check.how == "running" else "interrupted"  # then it has to run again
     words = {Status.REVIEWING: "reviewing", Status.APPROVED: "approved", Status.REJECTED: "rejected"}
-    return words.get(verification.status, "pending")
+    return {"executor_status": executor, "verify_status": verify, "architect_status": words.get(status, "pending")}
 
 
 def status_to_json(verification: Verification, escalation: Escalation) -> dict[str, Any]:
@@ -75,14 +61,12 @@ def status_to_json(verification: Verification, escalation: Escalation) -> dict[s
         "status": verification.word,
         "gate_status": str(verification.status),
         "gate_step": verification.step,
-        "executor_status": executor_status(verification),
-        "verify_status": verify_status(verification),
-        "architect_status": architect_status(verification),
+        **step_statuses(verification),
         "started_at": verification.began_at or None,
         "last_step_at": verification.last_step_at or None,
         "worker": verification.by or None,
         "attempt": verification.attempt,
-        "max_attempts": MAX_ATTEMPTS,
+        "max_attempts": FAILURES,
         "previous_failures": spell_out_each(verification.failures),
         "weak_because": list(verification.weak_because),
         "flags": list(verification.flags),
@@ -171,14 +155,15 @@ def gate_result(verification: Verification, output: str, *, state_updated: bool)
 
 def stats_to_json(overview: Overview) -> dict[str, Any]:
     """Return the statistics with the document's names, followed by our own."""
-    current = overview.current
+    counts, current, tries = overview.counts, overview.current, [row.attempt for row in overview.rows if row.attempt]
+    decided = counts["passed"] + counts["failed"] + len(overview.damaged)
     return {
         "total_tasks": overview.total,
-        **overview.counts,
-        "weak_passes": overview.weak,
+        **counts,
+        "weak_passes": sum(row.is_weak for row in overview.rows),
         "not_trusted": list(overview.damaged),
-        "pass_rate": overview.pass_rate,
-        "avg_attempts": overview.average_attempts,
+        "pass_rate": f"{100 * counts['passed'] / decided:.0f}%" if decided else None,
+        "avg_attempts": round(sum(tries) / len(tries), 1) if tries else None,
         "current_gate": None
         if current is None
         else {"task": current.name, "status": str(current.status), "attempt": current.attempt},
@@ -210,52 +195,36 @@ def failures_to_json(pairs: Iterable[tuple[Verification, Failure]]) -> list[dict
 # --- one verify task
 
 _CELLS = 8
-#: The words of a step that has passed, and of one that is in progress.
-_PASSED = frozenset({"success", "passed", "approved"})
-_GOES_ON = frozenset({"running", "reviewing", "interrupted"})
+#: The marks of a step that has passed, that is in progress, and that has not begun; `!` for any other.
+_MARKS = {"pending": " "} | dict.fromkeys(("success", "passed", "approved"), "x")
+_MARKS |= dict.fromkeys(("running", "reviewing", "interrupted"), "~")
 
 
-def progress_bar(verification: Verification) -> str:
-    """Return `Gate Progress: [####----] Step 2/3`. A step in progress counts as half of one."""
-    done = sum(word in _PASSED for word in _words(verification))
-    goes_on = verification.status not in (Status.APPROVED, Status.PENDING, Status.SKIPPED)
-    filled = round(_CELLS * (2 * done + goes_on) / 6)
-    return f"Gate Progress: [{'#' * filled}{'-' * (_CELLS - filled)}] Step {verification.step}/3"
-
-
-def step_list(verification: Verification) -> list[str]:
-    """Return the three steps with their marks, words and times."""
+def draw_task(verification: Verification) -> list[str]:
+    """Return a task as the source document draws it, without its name. A step in progress counts as half of one."""
     check, report, review = verification.check, verification.report, verification.review
+    words = tuple(step_statuses(verification).values())
+    marks = [_MARKS.get(word, "!") for word in words]
+    goes_on = verification.status not in (Status.APPROVED, Status.PENDING, Status.SKIPPED)
+    filled = round(_CELLS * (2 * marks.count("x") + goes_on) / 6)
+    bar = f"Gate Progress: [{'#' * filled}{'-' * (_CELLS - filled)}] Step {verification.step}/3"
     times = (
         verification.began_at if report is None else report.at,
         "" if check is None else check.ended_at or check.at,
         "" if review is None else review.at,
     )
     rows = []
-    for number, (name, word, at) in enumerate(
-        zip(("Executor", "Verify", "Reviewer"), _words(verification), times, strict=True), start=1
-    ):
-        mark = "x" if word in _PASSED else "~" if word in _GOES_ON else " " if word == "pending" else "!"
+    for number, name in enumerate(("Executor", "Verify", "Reviewer")):
+        word, at = words[number], times[number]
         clock = f" ({at[11:19]})" if at and word != "pending" else ""
-        rows.append(f"[{mark}] Step {number}: {name:11} - {word.upper()}{clock}")
-    return rows
+        rows.append(f"[{marks[number]}] Step {number + 1}: {name:11} - {word.upper()}{clock}")
+    return ["", bar, "", *rows, "", f"Status: {verification.status}"]
 
 
-def draw_task(verification: Verification) -> list[str]:
-    """Return a task as the source document draws it, without its name."""
-    return ["", progress_bar(verification), "", *step_list(verification), "", f"Status: {verification.status}"]
-
-
-def _words(verification: Verification) -> tuple[str, str, str]:
-    return executor_status(verification), verify_status(verification), architect_status(verification)
-
-
-def step_rows(
-    task: str, verification: Verification, evaluation: Evaluation | None, escalation: Escalation
-) -> list[str]:
+def step_rows(verification: Verification, evaluation: Evaluation | None, escalation: Escalation) -> list[str]:
     """Return the output of a step: the task's status, the reason, and the next command."""
     attempt = f", attempt {verification.attempt}" if verification.attempt else ""
-    rows = [f"{verification.spec.name} ({task}){attempt}", *draw_task(verification)]
+    rows = [f"{verification.name} ({verification.task}){attempt}", *draw_task(verification)]
     if verification.skip is not None:
         rows[-1] = f"Status: {verification.status}, {verification.word}"
     rows += [f"Flagged  {flag}" for flag in verification.flags]
@@ -316,7 +285,7 @@ def failure_rows(pairs: Iterable[tuple[Verification, Failure]]) -> list[str]:
 
 def describe_task(verification: Verification) -> Section:
     """Return the task as a part of a report."""
-    lines = (progress_bar(verification), *step_list(verification), f"Status: {verification.status}")
+    lines = filter(None, draw_task(verification))
     weak = (f"Weak: {why}" for why in verification.weak_because)
     return Section(title="Executor, verify command, reviewer", lines=(*lines, *weak))
 

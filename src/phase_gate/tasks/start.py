@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import graphlib
-import os
 import shlex
 import subprocess
 import tempfile
@@ -26,7 +25,7 @@ from phase_gate.storage import store as storage
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.tree.git_command import head_of
 from phase_gate.task import Task
-from phase_gate.tasks.board import Step, TaskBoard, TaskSession, TaskStatus
+from phase_gate.tasks.board import Step, TaskBoard, TaskSession, TaskStatus, task_environment
 from phase_gate.tasks.changes import remember_files
 from phase_gate.tasks.overview import Overview
 from phase_gate.tasks.rules import MARGIN, asks_person, lease_ends, resume_command, set_limits
@@ -110,7 +109,7 @@ def _take(session: TaskSession, spec: TaskSpec, data: dict[str, object], show: S
     if looked is not None and (looked.spec, looked.limits) == (spec, data["limits"]):
         return False
     _refuse_change(session, looked)
-    memory, known = _remember(session, spec), _collect_known(session, spec, show)
+    remembered = _remember(session, spec, show)
     # The project's settings are for its own workflow.
     workflow = replace(project, configuration=replace(project.configuration, overlay=None)).workflow(WORKFLOW)
     with session.transaction() as change:
@@ -120,9 +119,7 @@ def _take(session: TaskSession, spec: TaskSpec, data: dict[str, object], show: S
             entry, scripted = Entry(workflow.first, "begin"), project.configuration.overrides.allow_non_interactive
             change.record(*entry_events(change.state, entry, workflow, run=None, allow_non_interactive=scripted))
         rules = session.store.objects.keep(to_json(workflow))
-        change.record(Event(kind="task-taken", data={**data, "memory": memory, "rules": rules}))
-        if known:
-            change.record(Event(kind="known-taken", data={"known": known}))
+        change.record(Event(kind="task-taken", data={**data, **remembered, "rules": rules}))
     return before is None
 
 
@@ -138,45 +135,36 @@ def _refuse_change(session: TaskSession, looked: Verification | None) -> None:
     raise NotAllowedError(problem, remedy="give the task another name")
 
 
-def _remember(session: TaskSession, spec: TaskSpec) -> str:
+def _remember(session: TaskSession, spec: TaskSpec, show: Show) -> dict[str, str]:
+    """Return the objects with the files before the work begins, and with the tests that the verify command selects."""
     state = session.read_alone() or NEW_STATE
     context = context_of(Task(session.project, session.store, state), frozenset(), phase=PHASE)
-    return session.store.keep("evidence", remember_files(context, session.tree(spec)))
-
-
-def _collect_known(session: TaskSession, spec: TaskSpec, show: Show) -> str:
-    """Return the stored inventory of the tests that the verify command selects before the work begins.
-
-    Empty if that is unknown: no such command, no plugin in it, or no test yet. Then the first run will show.
-    """
-    command, project, store = pytest_command(spec.verify), session.project, session.store
+    memory = session.store.keep("evidence", remember_files(context, session.tree(spec)))
+    command = pytest_command(spec.verify)
     if not command:
-        return ""
-    environment = {
-        name: value
-        for name, value in project.environment.items()
-        if name == "PHASE_GATE_KEY" or not name.startswith("PHASE_GATE_")
-    }
+        return {"memory": memory}
+    show("collecting the tests of the verify command ...")
+    limit = set_limits(spec, VerificationSettings.of(session.project.configuration).timeouts)["verify"]
     with tempfile.TemporaryDirectory(prefix="phase-gate-") as folder:
         answer = Path(folder) / "known"
-        options = (f"--phase-baseline=known={answer}", f"--phase-dir={project.state_folder.absolute()}")
-        show("collecting the tests of the verify command ...")
-        try:
+        collect = f"{command} --collect-only -q {shlex.join([f'--phase-baseline=known={answer}'])}"
+        environment, silent = task_environment(session.project), subprocess.DEVNULL
+        with contextlib.suppress(OSError, subprocess.SubprocessError, UnicodeError):
             subprocess.run(
-                f"{command} --collect-only -q {shlex.join(options)} --phase-task={project.task}",
+                collect,
                 shell=True,
-                cwd=project.root,
+                cwd=session.project.root,
                 env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=set_limits(spec, VerificationSettings.of(project.configuration).timeouts)["verify"],
+                stdin=silent,
+                stdout=silent,
+                stderr=silent,
+                timeout=limit,
                 check=False,
             )
-            digest = answer.read_text(encoding="ascii")
-        except (OSError, subprocess.SubprocessError, UnicodeError):
-            return ""
-    return digest if store.objects.has(digest) and os.path.basename(digest) == digest else ""
+            known = answer.read_text(encoding="ascii")
+            return {"memory": memory, "known": known if session.store.objects.has(known) else ""}
+    # No plugin in it, or no test yet: then its first run will show.
+    return {"memory": memory}
 
 
 # --- begin an attempt, or hand out the next task
@@ -207,16 +195,13 @@ def begin(session: TaskSession, *, by: str = "", show: Show) -> TaskStatus:
 
 def _begin(session: TaskSession, seen: Verification, *, by: str, show: Show) -> TaskStatus:
     """Begin an attempt of a task. Raises MovedError if it is not as it was seen, because another worker was first."""
-    memory = known = ""
-    if session.board.place not in ("", seen.place):
+    place, data = session.board.place, {"head": head_of(session.project.root), "by": by}
+    if place not in ("", seen.place):
         # In the same work tree the first files remain valid: changes from an earlier attempt belong to the task.
-        memory, known = _remember(session, seen.spec), _collect_known(session, seen.spec, show)
-    head = head_of(session.project.root)
+        data |= {**_remember(session, seen.spec, show), "place": place}
     with session.step() as step:
         _refuse_moved(step, seen)
-        begin_attempt(step, head=head, by=by, memory=memory)
-        if known:
-            step.record("known-taken", known=known)
+        begin_attempt(step, **data)
     return step.status
 
 

@@ -17,16 +17,16 @@ from phase_gate.gate.state_extensions import Part
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.gate.verdict import Status as GateStatus
 from phase_gate.identities import same_name
-from phase_gate.tasks.pipeline_work import Pipeline, Request
 from phase_gate.tasks.routing import decided, entry_data, files_in, following, pipeline_events, with_pipeline
 from phase_gate.tasks.verify_verdict import with_task
 from phase_gate.tasks.work import (
     PHASE,
-    TRANSITIONS,
     Check,
     Failure,
     FailureType,
+    Pipeline,
     Report,
+    Request,
     Skip,
     Status,
     TaskSpec,
@@ -57,7 +57,7 @@ def change(work: Work | None, event: Event) -> Work | None:
 
 
 #: Events of verify tasks that are not a step of one.
-_NO_STEP = frozenset({"phase-exited", "agent-worked", "task-resumed", "wave-resumed", "steps-voided"})
+_NO_STEP = frozenset({"phase-exited", "task-resumed", "steps-voided"})
 
 
 # --- events of both kinds
@@ -75,6 +75,21 @@ def _with_word(work: AnyWork, event: Event) -> AnyWork:
 
 
 # --- verify tasks
+
+
+#: All allowed transitions. A failure of step 1 or 2 is FAILED, one of step 3 is REJECTED.
+TRANSITIONS: Mapping[Status, frozenset[Status]] = {
+    Status.PENDING: frozenset({Status.EXECUTING, Status.SKIPPED}),
+    Status.EXECUTING: frozenset({Status.VERIFYING, Status.FAILED, Status.BLOCKED, Status.SKIPPED}),
+    Status.VERIFYING: frozenset({Status.REVIEWING, Status.FAILED, Status.SKIPPED}),
+    Status.REVIEWING: frozenset({Status.APPROVED, Status.REJECTED, Status.SKIPPED}),
+    Status.FAILED: frozenset({Status.EXECUTING, Status.SKIPPED}),
+    Status.REJECTED: frozenset({Status.EXECUTING, Status.SKIPPED}),
+    Status.BLOCKED: frozenset({Status.EXECUTING, Status.SKIPPED}),
+    # Only if a user abandons it before its commit.
+    Status.APPROVED: frozenset({Status.REJECTED}),
+    Status.SKIPPED: frozenset(),
+}
 
 
 def move(verification: Verification, status: Status, **changes: Any) -> Verification:
@@ -99,6 +114,7 @@ def _taken(before: Work | None, event: Event) -> Verification:
         limits=dict(data["limits"]),
         untimed=data.get("untimed", False),
         memory=data.get("memory", ""),
+        known=data.get("known", ""),
         place=data.get("place", ""),
         flags=tuple(data.get("flags", ())),
     )
@@ -116,13 +132,13 @@ def _attempt_began(verification: Verification, event: Event) -> Verification:
         # Keep the first one: commits of a failed attempt are still there.
         base=head if moves else verification.base or head,
         memory=data["memory"] if moves else verification.memory,
+        known=data.get("known", verification.known),
         place=data["place"] if moves else verification.place,
         by=data.get("by", ""),
         limits=dict(data.get("limits") or verification.limits),
         report=None,
         check=None,
         words=(),
-        codes={},
     )
 
 
@@ -147,10 +163,6 @@ def _verify_ran(verification: Verification, event: Event) -> Verification:
         raise ValueError("another run of the verify command ended")
     verification = replace(verification, check=check)
     return _recover(move(verification, Status.REVIEWING), 2) if check.passes else verification
-
-
-def _agent_worked(verification: Verification, event: Event) -> Verification:
-    return replace(verification, codes={**verification.codes, event.data["role"]: event.data.get("code") or 0})
 
 
 def _reviewed(verification: Verification, event: Event) -> Verification:
@@ -190,12 +202,9 @@ def _committed(verification: Verification, event: Event) -> Verification:
 
 
 def _resumed(verification: Verification, event: Event) -> Verification:
-    """Let the task, or its whole wave, continue, as a person decided."""
-    failed = len(verification.failures)
+    """Let the task continue, as a person decided."""
     guidance = (*verification.guidance, f"{event.data['by']}: {event.data['reason']}")
-    if event.kind == "wave-resumed":
-        return replace(verification, wave_resumed_after=failed, guidance=guidance)
-    return replace(verification, resumed_after=failed, guidance=guidance, voided="")
+    return replace(verification, resumed_after=len(verification.failures), guidance=guidance, voided="")
 
 
 def _recover(verification: Verification, step: int) -> Verification:
@@ -286,11 +295,9 @@ _OF_TASKS: Mapping[str, Callable[[Any, Event], Work]] = {
     "executor-reported": _executor_reported,
     "verify-started": _verify_started,
     "verify-ran": _verify_ran,
-    "agent-worked": _agent_worked,
     "verification-skipped": _skipped,
     "committed": _committed,
     "task-resumed": _resumed,
-    "wave-resumed": _resumed,
     "steps-voided": lambda verification, event: replace(verification, voided=event.data["reason"]),
 }
 _OF_PIPELINES: Mapping[str, Callable[[Any, Event], Work]] = {

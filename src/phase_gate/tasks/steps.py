@@ -45,12 +45,11 @@ SURE = {"HIGH": 1.0, "MEDIUM": 0.5, "LOW": 0.0}
 _WAITS = (Status.PENDING, Status.EXECUTING, Status.BLOCKED, *NOT_PASSED)
 
 
-def begin_attempt(step: Step, *, head: str = "", by: str = "", memory: str = "") -> None:
+def begin_attempt(step: Step, **given: str) -> None:
     """Record that an attempt begins. Raises NotAllowedError if it must not.
 
-    :param head: the commit that the work begins on; empty if the work is done already.
-    :param by: the worker that gets the attempt; empty if none is named.
-    :param memory: the object with the files of this work tree, if they were stored in another one.
+    :param given: the commit that the work begins on (`head`), and the worker (`by`); in another work tree than before,
+        also its files, tests and name. All are empty if the work is done already.
     """
     current, session = step.current, step.session
     step.refuse_halted()
@@ -63,7 +62,6 @@ def begin_attempt(step: Step, *, head: str = "", by: str = "", memory: str = "")
     if is_stale:
         # The verified files have changed: that attempt is over, and does not count as a failure.
         step.fail(FailureType.VERIFY_FAILURE, "stale: files were changed after the verify run", counts=False)
-    given = {"head": head, "by": by, "memory": memory, "place": session.board.place if memory else ""}
     step.record(
         "attempt-began",
         attempt=current.attempt + (current.status is not Status.BLOCKED),
@@ -101,12 +99,12 @@ def report_execution(board: TaskBoard, report: Attachment) -> TaskStatus:
         if isinstance(result, MalformedResultError):
             step.fail(FailureType.MALFORMED, f"{result.problem}; {result.remedy}")
         else:
-            _report(step, result, by=by)
+            _report(step, result, by=by, flags=report.flags)
         step.judge()
     return step.status
 
 
-def _report(step: Step, result: ExecutorResult, *, by: str) -> None:
+def _report(step: Step, result: ExecutorResult, *, by: str, flags: tuple[str, ...]) -> None:
     overdue = late(step.current, step.change.at)
     if overdue:
         step.fail(FailureType.TIMEOUT, overdue, lines=tuple(result.evidence.splitlines()[:5]))
@@ -116,7 +114,7 @@ def _report(step: Step, result: ExecutorResult, *, by: str) -> None:
         result={key: each[:LONGEST] if isinstance(each, str) else each for key, each in spell_out(result).items()},
         by=by,
         tree=step.tree.digest,
-        flags=list(_doubts(result, step.current.spec.verify)),
+        flags=[*_doubts(result, step.current.spec.verify), *flags],
     )
     if result.status == "failure":
         step.fail(FailureType.EXECUTION_FAILURE, result.error)
@@ -156,7 +154,7 @@ def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
             _refuse_other_evidence(step, verdict, attachment.written)
             if verdict.is_approved:
                 _refuse_closed(step, changes)
-            reading = _record_verdict(step, verdict, changes, by=by)
+            reading = _record_verdict(step, verdict, changes, by=by, flags=attachment.flags)
         step.judge(reading, changes)
     return step.status
 
@@ -195,16 +193,16 @@ def _refuse_closed(step: Step, changes: TaskChanges) -> None:
             raise NotAllowedError(problem, remedy=guard.remedy)
 
 
-def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: str) -> Signal:
+def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: str, flags: tuple[str, ...]) -> Signal:
     overdue = late(step.current, step.change.at)
     if overdue:
         step.fail(FailureType.TIMEOUT, overdue, lines=verdict.findings[:5])
         return ABSENT
-    flags = [] if verdict.confidence == "HIGH" else [f"confidence is {verdict.confidence}"]
-    flags += [f"concern: {concern}" for concern in verdict.concerns]
+    flags += () if verdict.confidence == "HIGH" else (f"confidence is {verdict.confidence}",)
+    flags += tuple(f"concern: {concern}" for concern in verdict.concerns)
     if verdict.is_approved:
         waived = waived_files(step.change.state, changes, at=step.change.at)
-        flags += [f"waived: {path} changed, but the task does not list it" for path in waived]
+        flags += tuple(f"waived: {path} changed, but the task does not list it" for path in waived)
         flags += changes.weak_because
     check = step.current.check
     assert check is not None, "what is reviewed was verified"
@@ -214,7 +212,7 @@ def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: s
         confidence=SURE[verdict.confidence],
         about={"tree": step.tree.digest, "check": check.id},
         said=spell_out(verdict),
-        flags=tuple(flags),
+        flags=flags,
     )
     step.record("reviewed", word=to_json(word))
     if verdict.is_approved:
@@ -232,9 +230,6 @@ def _unnumbered(line: str) -> str:
     return rest if head.isdecimal() and rest else line.removeprefix("- ")
 
 
-# --- records of an agent's turn in a drive
-
-
 @again_if_moved
 def fail_attempt(session: TaskSession, kind: FailureType, *, error: str, lines: tuple[str, ...] = ()) -> TaskStatus:
     """Record that the current step has failed: its agent ran out of time, or left no readable result."""
@@ -242,13 +237,6 @@ def fail_attempt(session: TaskSession, kind: FailureType, *, error: str, lines: 
         step.fail(kind, error, lines=lines)
         step.judge()
     return step.status
-
-
-@again_if_moved
-def record_turn(session: TaskSession, *, role: str, seconds: float, how: str, code: int | None = 0) -> None:
-    """Record the end of an agent's turn in the current attempt."""
-    with session.transaction() as change:
-        Step(session, change).record("agent-worked", role=role, seconds=seconds, how=how, code=code)
 
 
 # --- recorded decisions of a person about a task: skip it, force it, resume it, or end an attempt
@@ -305,7 +293,7 @@ def resume_task(session: TaskSession, person: Person) -> TaskStatus:
     is_open = bool(failures) and not failures[-1].recovered and verification.status not in FINISHED
     if escalate(verification).level < 2 and not is_open:
         raise NotAllowedError(f"{session.task} does not wait for a person", remedy="phase-gate verify status")
-    return _resume(session, "task-resumed", person)
+    return _resume(session, person)
 
 
 def resume_wave(board: TaskBoard, name: str, person: Person) -> tuple[str, ...]:
@@ -316,15 +304,15 @@ def resume_wave(board: TaskBoard, name: str, person: Person) -> tuple[str, ...]:
         raise NotAllowedError(f"{shown} is not halted", remedy=remedy)
     failing = tuple(board.overview.waves[name])
     for task in failing:
-        _resume(board.session(task), "wave-resumed", person, wave=name)
+        _resume(board.session(task), person)
     return failing
 
 
 @again_if_moved
-def _resume(session: TaskSession, kind: str, person: Person, **more: str) -> TaskStatus:
+def _resume(session: TaskSession, person: Person) -> TaskStatus:
     with session.step() as step:
         person.require(step.change.opened.state, "resuming after a halt")
-        step.record(kind, reason=person.reason, by=person.by, **more)
+        step.record("task-resumed", reason=person.reason, by=person.by)
     return step.status
 
 

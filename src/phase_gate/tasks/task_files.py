@@ -10,7 +10,6 @@ import os
 import re
 import shlex
 import textwrap
-from collections.abc import Iterator
 from itertools import dropwhile
 from pathlib import Path, PurePath
 from typing import NoReturn
@@ -122,7 +121,7 @@ _COMMENT = re.compile("<!--.*?-->", re.DOTALL)
 _QUOTED = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 #: In a plan a block begins a line: a tag within a sentence only mentions tasks.
 _BLOCK = r"<task(?P<attributes>\s[^<>]*)?>(?P<body>.*?)(?P<end></task>|\Z)"
-_ELEMENT = re.compile(r"<(?P<tag>\w+)(?P<attributes>\s[^<>]*?)?(?:/>|>(?P<text>.*?)</(?P=tag)>)", re.DOTALL)
+_ELEMENT = re.compile(r"<(?P<tag>\w+)>(?P<text>.*?)</(?P=tag)>", re.DOTALL)
 _ATTRIBUTE = re.compile(r"(\w+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 
 
@@ -150,11 +149,11 @@ def _read_block(block: re.Match[str], name: str) -> Table:
     if _ELEMENT.sub("", block["body"]).strip():
         problem = "text between the elements of <task>, or one that is never closed"
         _refuse(place, problem, f"put it in <action>: {_XML_FORM}")
-    entries = [*_attributes(block["attributes"], place)]
-    for element in elements:
-        entries += _read_element(element, _place(element, element.start(), name))
     table = Table.of({}, place, "")
-    for key, value in entries:
+    for attribute, quoted, single in _ATTRIBUTE.findall(block["attributes"] or ""):
+        table[Text.of(attribute, place, attribute)] = Text.of(quoted or single, place, attribute, is_plain=True)
+    for element in elements:
+        key, value = _read_element(element, _place(element, element.start(), name))
         if key in table:
             _refuse(key, f"{key} occurs twice", "keep one of the two")
         table[key] = value
@@ -164,26 +163,14 @@ def _read_block(block: re.Match[str], name: str) -> Table:
     return table
 
 
-def _read_element(element: re.Match[str], place: Place) -> Iterator[tuple[Text, Node]]:
-    tag, text = element["tag"], element["text"] or ""
-    key, attributes = Text.of(tag, place, tag), list(_attributes(element["attributes"], place))
-    if tag == "timeouts":
-        yield key, Table.of(dict[str, Node](attributes), place, tag)
-        return
-    for name, value in attributes:
-        # <flaky reason="…"> is `flaky_reason` in YAML.
-        yield Text.of(f"{tag}_{name}", place, name), value
-    if tag in ("files", "depends_on"):
-        rows = re.split("[,\n]" if tag == "files" else "\n", text)
-        items = [Text.of(_meant(row, place), place, f"an item of {tag}") for row in rows if row.strip()]
-        yield key, Items.of(items, place, tag)
-    else:
-        yield key, Text.of(_meant(textwrap.dedent(text.expandtabs(4)), place), place, tag)
-
-
-def _attributes(text: str | None, place: Place) -> Iterator[tuple[Text, Node]]:
-    for name, quoted, single in _ATTRIBUTE.findall(text or ""):
-        yield Text.of(name, place, name), Text.of(_meant(quoted or single, place), place, name, is_plain=True)
+def _read_element(element: re.Match[str], place: Place) -> tuple[Text, Node]:
+    tag, text = element["tag"], element["text"]
+    key = Text.of(tag, place, tag)
+    if tag not in ("files", "depends_on"):
+        return key, Text.of(_meant(textwrap.dedent(text.expandtabs(4)), place), place, tag)
+    rows = re.split("[,\n]" if tag == "files" else "\n", text)
+    items = [Text.of(_meant(row, place), place, f"an item of {tag}") for row in rows if row.strip()]
+    return key, Items.of(items, place, tag)
 
 
 def _meant(text: str, place: Place) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from phase_gate.gate.inventory import bare_id
 from phase_gate.storage.opening import read_event
 from phase_gate.storage.store import TaskStore
+from phase_gate.tasks.board import TaskSession
 from phase_gate.tasks.work import Check
 from phase_gate.values import replace
 from phase_gate.visible import count, name_first
@@ -103,19 +104,20 @@ _FAULTS = (
 )
 
 
-def evaluate_output(check: Check, store: TaskStore, output: str, *, since: int) -> Check:
+def evaluate_output(check: Check, session: TaskSession, output: str, *, since: int) -> Check:
     """Return the check with the evidence of the runs that were recorded since then; without any, of the output.
 
     :param since: the ledger's last line when the verify command was started.
     """
-    known, runs, open_ones = _recorded(store, since)
+    store, known = session.store, session.verification().known
+    runs, open_ones = _recorded(store, since)
     if not runs and not open_ones:
         tests, line = count_tests_in(output), quote_none(output)
         problems: tuple[tuple[str, str], ...] = ()
         if tests == 0:
             quoted = f": it printed {line!r}" if line else ""
             problems = (("no-tests", f"it ended with 0 and ran no test{quoted}"),)
-        elif known is not None:
+        elif known:
             words = "pytest had our plugin when the task was taken, but this run was not recorded"
             problems = (("not-recorded", words),)
         return replace(check, tests=tests, problems=problems)
@@ -123,11 +125,9 @@ def evaluate_output(check: Check, store: TaskStore, output: str, *, since: int) 
     flags = list(check.flags)
     for run in runs:
         found += _faults(run)
-        hidden, unseen, changed = _compare(store, run, known)
+        hidden, changed = _compare(store, run, known)
         if hidden and not run["metrics"].get("tests_newly_skipped"):
             found.append(("no-new-skips", f"{count(hidden, 'test')} newly skipped"))
-        if unseen:
-            flags.append(f"{count(unseen, 'new test')} skipped")
         if changed:
             flags.append(f"changed since the task was taken: {name_first(changed)}")
         if run["metrics"].get("tests_flaky"):
@@ -144,45 +144,37 @@ def evaluate_output(check: Check, store: TaskStore, output: str, *, since: int) 
     )
 
 
-def _recorded(store: TaskStore, since: int) -> tuple[str | None, list[Mapping[str, Any]], list[str]]:
-    """Return the task's known tests, the runs that ended since then, and those that began but did not end."""
-    known: str | None = None
+def _recorded(store: TaskStore, since: int) -> tuple[list[Mapping[str, Any]], list[str]]:
+    """Return the runs of pytest that ended since then, and those that began but did not end."""
     found: list[Mapping[str, Any]] = []
     began: dict[str, None] = {}
     for line in store.lines():
-        if line.event.kind == "known-taken":
-            known = read_event(line, lambda event: str(event.data["known"]))
-        elif line.seq > since and line.event.kind == "run-started":
-            if not line.event.data.get("nested"):
-                began[read_event(line, lambda event: str(event.data["run"]))] = None
+        if line.seq > since and line.event.kind == "run-started" and not line.event.data.get("nested"):
+            began[read_event(line, lambda event: str(event.data["run"]))] = None
         elif line.seq > since and line.event.kind == "run-ended":
             data = read_event(line, lambda event: {name: event.data.get(name) for name in _RUN_FIELDS})
             began.pop(str(data["run"]), None)
-            if data["kind"] != "nested":
-                found.append(data)
-    return known, found, list(began)
+            found += [data] if data["kind"] != "nested" else []
+    return found, list(began)
 
 
-def _compare(store: TaskStore, run: Mapping[str, Any], known: str | None) -> tuple[int, int, list[str]]:
-    """Return the numbers of newly skipped tests, of known tests and of new tests, and the known tests that changed.
+def _compare(store: TaskStore, run: Mapping[str, Any], known: str) -> tuple[int, list[str]]:
+    """Return the number of newly skipped tests among those that were known, and those of them that changed.
 
     A skipped test that was not changed since the task was taken is not newly skipped.
     """
-    if known is None or not run["inventory"]:
-        return 0, 0, []
+    if not known or not run["inventory"]:
+        return 0, []
     before, now = store.objects.load_inventory(known), store.objects.load_inventory(run["inventory"])
     changed = {bare_id(each) for each in now.ids() if before.body(each) not in ("", now.body(each))}
-    hidden = unseen = 0
+    hidden = 0
     for test_id, bucket in (store.objects.load(run["outcomes"]) if run["outcomes"] else {}).items():
-        if bucket not in ("skipped", "skipped-if"):
-            continue
-        path = test_id.partition("::")[0]
-        then, file = before.files.get(path), now.files.get(path)
-        if then is None or not before.body(test_id):
-            unseen += 1
-        elif file is None or bare_id(test_id) in changed or then.statements != file.statements:
-            hidden += 1
-    return hidden, unseen, sorted(changed)
+        if bucket in ("skipped", "skipped-if") and before.body(test_id):
+            path = test_id.partition("::")[0]
+            file = now.files.get(path)
+            is_as_before = file is not None and before.files[path].statements == file.statements
+            hidden += bare_id(test_id) in changed or not is_as_before
+    return hidden, sorted(changed)
 
 
 def _faults(run: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

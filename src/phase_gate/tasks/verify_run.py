@@ -13,7 +13,7 @@ from phase_gate.evidence.process.tree import Interrupts
 from phase_gate.storage.files import make_folder
 from phase_gate.storage.lock import KernelLock, again_if_moved
 from phase_gate.storage.tree.fingerprint import Tree, changed_paths
-from phase_gate.tasks.board import Step, TaskSession, TaskStatus
+from phase_gate.tasks.board import Step, TaskSession, TaskStatus, task_environment
 from phase_gate.tasks.rules import time_left
 from phase_gate.tasks.verify_output import evaluate_output, first_failures
 from phase_gate.tasks.verify_verdict import is_unlisted, require_status
@@ -127,12 +127,7 @@ class _VerifyRun:
     def _run_once(self) -> Ended:
         check, project, show = self.check, self.session.project, self.display.show
         show(f"$ {check.command}  (at most {check.limit:g} s; {self.log_name})")
-        environment = {
-            **project.environment,
-            "PHASE_GATE_TASK": project.task,
-            "PHASE_GATE_DIR": str(project.state_folder.absolute()),
-            "PHASE_GATE_PHASE": PHASE.lower(),
-        }
+        environment = {**task_environment(project), "PHASE_GATE_PHASE": PHASE.lower()}
         ended = run_process(
             check.command,
             shell=True,
@@ -171,7 +166,7 @@ class _VerifyRun:
 
     def _weigh(self, after: Tree) -> None:
         """Evaluate the run: the files that it changed, and the tests that it ran."""
-        check = evaluate_output(self.check, self.session.store, self.output, since=self._serial)
+        check = evaluate_output(self.check, self.session, self.output, since=self._serial)
         names = changed_paths(self.before.files, after.files)
         written = (f"files changed while it ran: {', '.join(names[:5])}",) if names else ()
         problems = check.problems if check.exit_code == 0 else ()

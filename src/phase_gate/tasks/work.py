@@ -1,8 +1,7 @@
 """Work beyond a run of the tests: a verify task of a list, or a pipeline. Both have the same structure.
 
 A phase requires hand-ins, artifacts, checks and review results of one version. An attempt that does not pass is a
-failure, and may be repeated. `Verification` has the fields of verify tasks, `pipeline_work` those of pipelines.
-Pure: values, and the table of transitions. `state_extension` applies events to them.
+failure, and may be repeated. Pure values: `state_extension` applies events to them.
 """
 
 from __future__ import annotations
@@ -156,9 +155,6 @@ def task_slug(name: str) -> str:
 WORKFLOW = "verification"
 PHASE = "VERIFICATION"
 
-#: The number of attempts in the source document: the first one and two more.
-MAX_ATTEMPTS = 3
-
 
 class Status(StrEnum):
     """The status of a task."""
@@ -173,20 +169,6 @@ class Status(StrEnum):
     BLOCKED = "BLOCKED"
     SKIPPED = "SKIPPED"
 
-
-#: All allowed transitions. A failure of step 1 or 2 is FAILED, one of step 3 is REJECTED.
-TRANSITIONS: Mapping[Status, frozenset[Status]] = {
-    Status.PENDING: frozenset({Status.EXECUTING, Status.SKIPPED}),
-    Status.EXECUTING: frozenset({Status.VERIFYING, Status.FAILED, Status.BLOCKED, Status.SKIPPED}),
-    Status.VERIFYING: frozenset({Status.REVIEWING, Status.FAILED, Status.SKIPPED}),
-    Status.REVIEWING: frozenset({Status.APPROVED, Status.REJECTED, Status.SKIPPED}),
-    Status.FAILED: frozenset({Status.EXECUTING, Status.SKIPPED}),
-    Status.REJECTED: frozenset({Status.EXECUTING, Status.SKIPPED}),
-    Status.BLOCKED: frozenset({Status.EXECUTING, Status.SKIPPED}),
-    # Only if a user abandons it before its commit.
-    Status.APPROVED: frozenset({Status.REJECTED}),
-    Status.SKIPPED: frozenset(),
-}
 
 IN_PROGRESS = frozenset({Status.EXECUTING, Status.VERIFYING, Status.REVIEWING})
 FINISHED = frozenset({Status.APPROVED, Status.SKIPPED})
@@ -268,14 +250,14 @@ class Verification(Work):
     last_step_at: str = ""
     report: Report | None = None
     check: Check | None = None
-    #: Exit codes of the agents that a drive started in this attempt, by role.
-    codes: Mapping[str, int] = field(default_factory=dict)
     #: Seconds by step. An attempt after a time-out gets more.
     limits: Mapping[str, float] = field(default_factory=dict)
     #: No time limit for executor and reviewer.
     untimed: bool = False
     #: Object with the commit and the files from when the task was taken.
     memory: str = ""
+    #: Object with the tests that the verify command selected then; empty if that is unknown.
+    known: str = ""
     #: Problems of the task's description when it was taken.
     flags: tuple[str, ...] = ()
     #: The worker that has the attempt, if it gave a name; and the work tree of `memory`, if tasks are shared.
@@ -283,9 +265,8 @@ class Verification(Work):
     place: str = ""
     #: Why a person has to confirm the recorded steps: an agent recorded them in its own turn.
     voided: str = ""
-    #: Number of failures when a person last resumed the task, or its wave.
+    #: Number of failures when a person last resumed the task.
     resumed_after: int = 0
-    wave_resumed_after: int = 0
     skip: Skip | None = None
     commit: str = ""
 
@@ -329,8 +310,7 @@ class Verification(Work):
     @property
     def weak_because(self) -> tuple[str, ...]:
         """Why a pass is weak; empty for a strong one."""
-        flags = [flag for each in (self.report, self.review, self.check) if each is not None for flag in each.flags]
-        return (*flags, *(f"the {role} ended with {code}" for role, code in self.codes.items() if code))
+        return tuple(flag for each in (self.report, self.review, self.check) if each is not None for flag in each.flags)
 
     @property
     def is_weak(self) -> bool:
@@ -340,6 +320,59 @@ class Verification(Work):
     def word(self) -> str:
         """The status as shown in a list of tasks."""
         return str(self.status) if self.skip is None else f"complete ({self.skip.mark})"
+
+
+# --- a pipeline
+
+
+RequestStatus = Literal["proposed", "approved", "rejected"]
+
+
+class Request(Value):
+    """A change that a person, an agent or a phase asks for."""
+
+    id: str
+    type: str
+    title: str
+    #: The phase that it leads to.
+    target: str
+    status: RequestStatus = "proposed"
+    by: str = ""
+    at: str = ""
+    #: Closes every gate until a person decides.
+    blocking: bool = False
+    #: A hash of its subject, so that no request is made twice. Empty if a person made it.
+    fingerprint: str = ""
+    decided_by: str = ""
+    reason: str = ""
+
+
+class Pipeline(Work):
+    #: Recorded digests of the constitution's files; empty for a missing file.
+    constitution: Mapping[str, str] = field(default_factory=dict)
+    #: Object with the rules that the cycle began with.
+    rules: str = ""
+    #: Contents of artifacts that belong to earlier attempts, by artifact.
+    old: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: Artifacts when the recovery began. Artifacts that are made during the recovery belong to the next attempt.
+    at_failure: Mapping[str, str] = field(default_factory=dict)
+    #: Artifacts when the phase that requires them was left.
+    made: Mapping[str, str] = field(default_factory=dict)
+    #: The approved versions, by artifact.
+    approved: Mapping[str, str] = field(default_factory=dict)
+    requests: tuple[Request, ...] = ()
+    failed_phase: str = ""
+    recoveries: int = 0
+    #: The phase that follows the exited one.
+    leads_to: str = ""
+
+    @property
+    def is_pipeline(self) -> bool:
+        return True
+
+    @property
+    def pending(self) -> tuple[Request, ...]:
+        return tuple(request for request in self.requests if request.status == "proposed")
 
 
 # --- find the work of a task
@@ -356,3 +389,20 @@ def require_verification(state: State, task: str) -> Verification:
     if verification is None:
         raise NotAllowedError(f"{task} is not a verify task", remedy="phase-gate verify status  # lists them")
     return verification
+
+
+def find_pipeline(state: State) -> Pipeline | None:
+    """Return the pipeline of the current cycle; None in any other workflow."""
+    work = state.parts.get(WORK)
+    return work if isinstance(work, Pipeline) else None
+
+
+def pipeline_of(state: State) -> Pipeline:
+    """Return the pipeline of the current cycle. Raises NotAllowedError if there is none."""
+    pipeline = find_pipeline(state)
+    if pipeline is None:
+        raise NotAllowedError(
+            f"this cycle uses {state.workflow or 'no workflow yet'}, which is not a pipeline",
+            remedy="begin one: workflow: pipeline in the settings, then phase-gate advance",
+        )
+    return pipeline
