@@ -77,9 +77,7 @@ EVENTS: Mapping[str, str] = {
     "stuck": "a pipeline is stuck, and why",
     "task-resumed": "a person resumed a waiting task",
     "task-taken": "`verify start` took a task: text, limits, rules",
-    "verification-skipped": "a person completed a task without verification",
-    "verify-ran": "the verify command ended: exit code, output, tests",
-    "verify-started": "the verify command began",
+    "verify-ran": "the verify command began; or it ended: exit code, output, tests",
     "waived": "a person waived findings of a guard",
 }
 

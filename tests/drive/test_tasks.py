@@ -208,7 +208,7 @@ def test_what_a_reviewer_edited_is_verified_again(task_list: TaskList) -> None:
     task_list.plan((1,), script={1: {"executor": [works(1), told], "reviewer": [edits, {}]}})
     task_list.rows(code=0)
     assert (task_list.status(1), task_list.failures(1)) == ("APPROVED", ["REVIEWER_EDIT"])
-    assert len(task_list.ledger(1, "verify-ran")) == 2
+    assert len(task_list.ledger(1, "verify-ran")) == 4
 
 
 # --- after something unusual

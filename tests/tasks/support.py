@@ -50,9 +50,10 @@ def reported(status: str = "success", *, when: str = AT, met: bool = True, **mor
 
 
 def check(*, run: str = "1", exit_code: int = 0, when: str = AT, **more: Any) -> tuple[Event, Event]:
-    began = {"id": run, "command": SPEC.verify, "tree": "T", "limit": 120.0}
-    ended = {**began, "at": when, "after": "T", "how": "ended", "exit_code": exit_code, "seconds": 1.0, **more}
-    return Event(kind="verify-started", data=began, at=when), Event(kind="verify-ran", data={"check": ended}, at=when)
+    began = {"id": run, "command": SPEC.verify, "tree": "T", "limit": 120.0, "at": when}
+    ended = {**began, "after": "T", "how": "ended", "ended_at": when, "exit_code": exit_code, "seconds": 1.0, **more}
+    first, last = (Event(kind="verify-ran", data={"check": each}, at=when) for each in (began, ended))
+    return first, last
 
 
 def reviewed(verdict: str, *, when: str = AT, **more: Any) -> Event:

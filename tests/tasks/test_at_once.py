@@ -44,7 +44,7 @@ def test_a_verify_run_that_is_killed_is_recorded_as_interrupted_by_the_next_comm
     gate.project.write({"slow.py": "import check\n"})
     assert gate.verify().code == 0
     ends = [line["data"]["check"]["how"] for line in gate.ledger() if line["kind"] == "verify-ran"]
-    assert ends == ["interrupted", "ended"]
+    assert ends == ["running", "interrupted", "running", "ended"]
     assert gate.review().code == 0
 
 

@@ -62,7 +62,11 @@ WAYS: dict[Status, tuple[Event, ...]] = {
     Status.BLOCKED: (taken(), began(), reported("blocked")),
     Status.SKIPPED: (
         taken(),
-        Event(kind="verification-skipped", data={"mark": "forced", "skip_kind": "", "reason": "r", "by": "b"}, at=AT),
+        Event(
+            kind="overridden",
+            data={"kind": "force", "mark": "forced", "skip_kind": "", "reason": "r", "by": "b"},
+            at=AT,
+        ),
     ),
 }
 

@@ -340,9 +340,9 @@ class Step:
                 f"the verify command of {task} is running since {check.at}", remedy="wait for it to end, then try again"
             )
         why = "it began and never ended: it was killed, or the machine stopped"
-        self.end_check(replace(check, how="interrupted", why=why))
+        self.record_check(replace(check, how="interrupted", why=why, ended_at=self.change.at))
 
-    def end_check(self, check: Check) -> None:
+    def record_check(self, check: Check) -> None:
         self.record("verify-ran", check=spell_out(check))
 
     def fail(

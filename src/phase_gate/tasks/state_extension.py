@@ -151,15 +151,11 @@ def _executor_reported(verification: Verification, event: Event) -> Verification
     return replace(verification, report=report)
 
 
-def _verify_started(verification: Verification, event: Event) -> Verification:
-    _expect(verification, Status.VERIFYING)
-    return replace(verification, check=from_json(Check, {**event.data, "at": event.at}))
-
-
 def _verify_ran(verification: Verification, event: Event) -> Verification:
+    """Record a run of the verify command, first when it began, then when it ended."""
     _expect(verification, Status.VERIFYING)
-    check = replace(from_json(Check, event.data["check"]), ended_at=event.at)
-    if verification.check is None or check.id != verification.check.id:
+    check, before = from_json(Check, event.data["check"]), verification.check
+    if check.how != "running" and (before is None or check.id != before.id):
         raise ValueError("another run of the verify command ended")
     verification = replace(verification, check=check)
     return _recover(move(verification, Status.REVIEWING), 2) if check.passes else verification
@@ -293,9 +289,8 @@ _OF_TASKS: Mapping[str, Callable[[Any, Event], Work]] = {
     "phase-exited": _approved,
     "attempt-began": _attempt_began,
     "executor-reported": _executor_reported,
-    "verify-started": _verify_started,
     "verify-ran": _verify_ran,
-    "verification-skipped": _skipped,
+    "overridden": _skipped,
     "committed": _committed,
     "task-resumed": _resumed,
     "steps-voided": lambda verification, event: replace(verification, voided=event.data["reason"]),

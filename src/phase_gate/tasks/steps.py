@@ -278,11 +278,11 @@ def _take_out(session: TaskSession, person: Person, *, kind: str) -> tuple[TaskS
         record = {**override, "mark": "unverified" if kind else "forced", "attempt": current.attempt, "skip_kind": kind}
         case = step.case()
         evaluation, events = forced_events(change.state, case.workflow, case.phase, record, root=case.root)
-        step.record("verification-skipped", skip_kind=kind, **data)
+        overridden, _, *others = events
+        change.record(overridden)
         # With the task's own advice, because the next step is not a run of pytest.
         step.evaluation = with_advice(evaluation, advise_task(step.current))
-        judged = judged_event(step.evaluation, at=change.at, by_person=True)
-        change.record(*(judged if event.kind == "evaluated" else event for event in events))
+        change.record(judged_event(step.evaluation, at=change.at, by_person=True), *others)
     return step.status, record
 
 

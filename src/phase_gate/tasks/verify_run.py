@@ -82,7 +82,7 @@ class _VerifyRun:
                 step.judge()
             else:
                 self.check = check = replace(check, limit=min(current.limits["verify"], left), at=at)
-                step.record("verify-started", id=check.id, command=check.command, tree=check.tree, limit=check.limit)
+                step.record_check(check)
                 make_folder(store.files, self.log.parent)
                 self.release()  # from an earlier try, if another machine was first
                 self._hold = store.hold(check.id)
@@ -158,7 +158,7 @@ class _VerifyRun:
                     f"{session.task} was changed while its verify command ran", remedy="phase-gate verify status"
                 )
             self._weigh(after)
-            step.end_check(self.check)
+            step.record_check(replace(self.check, ended_at=step.change.at))
             self._fail(step)
             step.judge()
         session.board.refresh()
