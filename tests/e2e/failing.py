@@ -141,7 +141,6 @@ asyncio_default_fixture_loop_scope = "function"
     "needy.py": "import left_pad_python\n",
     "venv/pyvenv.cfg": "home = /usr/bin\n",
     "venv/lib/theirs.py": "def give():\n    return nothing\n",
-    "documented.py": 'def vat():\n    """\n    >>> 1\n    1\n    """\n    assert False, "to do"\n',
     "tests/comparing.py": "def compare(one, two):\n    assert one == two\n",
 }
 
@@ -185,12 +184,9 @@ ACCEPTED: tuple[Case, ...] = (
     method("unittest-equal", "self.assertEqual(total([1]), 2)", "assertion"),
     Case("doctest", ">>> from shop import total\n>>> total([1])\n2\n", "assertion", "txt"),
     inside("raises-not-met", "with pytest.raises(ValueError):\n    total([1])", "assertion"),
-    inside("raises-as-a-call", "pytest.raises(ValueError, total, [1])", "assertion"),
-    inside("raises-another-text", "with pytest.raises(KeyError, match='nothing'):\n    boom()", "assertion"),
     inside("warns-not-met", "with pytest.warns(UserWarning):\n    total([1])", "assertion"),
     inside("not-implemented-in-the-code", "assert todo() == 1", "assertion"),
     inside("asserted-to-do-in-the-code", "assert later() == 1", "assertion"),
-    inside("asserted-to-do-in-code-with-a-doctest", "from documented import vat\nassert vat() == 1", "assertion"),
     inside("attribute-of-what-can-not-be-looked-at", "assert unbound", "assertion", arguments="unbound"),
     inside("recursion-in-the-code", "assert deep() == 1", "assertion"),
     inside("group-of-errors", "several()", "structural"),
@@ -202,18 +198,10 @@ ACCEPTED: tuple[Case, ...] = (
         "assertion",
     ),
     Case("code-that-can-not-be-imported", "import unset\n\n\ndef test_it():\n    assert unset.x\n", "assertion"),
-    inside("none-subscripted", "assert find('apple')['price'] == 1", "assertion"),
-    inside("constructor-arguments", "assert Cart('apples')", "assertion"),
     Case(
         "method-in-the-test-that-the-project-decorates",
         "from shop import counted\n\n\nclass Own:\n    @counted\n    def get(self):\n        return 1\n\n\n"
         "def test_it():\n    Own().get.reset()\n    assert Own().get() == 1\n",
-        "assertion",
-    ),
-    Case(
-        "function-in-the-test-that-the-project-decorates",
-        "from shop import counted\n\n\n@counted\ndef own():\n    return 1\n\n\n"
-        "def test_it():\n    own.reset()\n    assert own() == 1\n",
         "assertion",
     ),
     inside("fixture-of-a-conftest", "assert cart", "assertion", arguments="cart", head=""),
@@ -225,11 +213,6 @@ ACCEPTED: tuple[Case, ...] = (
         "assertion",
     ),
     Case("no-module-yet", "import basket\n\n\ndef test_it():\n    assert basket.x\n", "structural"),
-    Case(
-        "no-module-in-the-package-yet",
-        "from bag.handle import x\n\n\ndef test_it():\n    assert x\n",
-        "structural",
-    ),
     Case("no-name-yet", "from shop import vat\n\n\ndef test_it():\n    assert vat(1) == 1\n", "structural"),
     Case(
         "no-attribute-of-a-class-yet",
@@ -242,7 +225,6 @@ ACCEPTED: tuple[Case, ...] = (
         "import hollow\n\n\ndef test_it():\n    assert hollow.x\n",
         "structural",
     ),
-    inside("no-name-yet-inside", "from shop import vat\nassert vat(1) == 1", "structural"),
     inside("no-function-yet", "assert shop.vat(1) == 1", "structural"),
     inside("no-method-yet", "assert Cart().checkout() == 1", "structural"),
     inside(
@@ -288,7 +270,6 @@ REFUSED: tuple[Case, ...] = (
         "import yaml.nothing\n\n\ndef test_it():\n    assert yaml.nothing\n",
         "foreign-module",
     ),
-    inside("part-of-the-standard-library", "import json.nothing\nassert json.nothing", "foreign-module"),
     inside("not-implemented-in-the-test", "raise NotImplementedError", "stub"),
     inside("assert-false", "assert False", "stub"),
     inside("assert-false-after-a-call", "total([1])\nassert False, 'todo'", "stub"),
@@ -296,13 +277,10 @@ REFUSED: tuple[Case, ...] = (
     inside("name-misspelt-in-an-environment-below-the-root", "import theirs\ntheirs.give()", "test-error"),
     inside("pytest-fail", "total([1])\npytest.fail('todo')", "stub"),
     inside("pytest-fail-in-the-words-of-raises", "total([1])\npytest.fail('DID NOT RAISE ValueError')", "stub"),
-    inside("the-failure-itself-is-raised", "raise pytest.fail.Exception('DID NOT RAISE ValueError')", "stub"),
-    method("unittest-fail", "self.fail('todo')", "stub"),
     inside("structural-and-a-stub", "from shop import vat\npytest.fail('todo')", "stub"),
     Case("no-name-yet-and-a-stub", "from shop import vat\n\n\ndef test_it():\n    raise OSError\n", "stub"),
     inside("time-out", "import time\nwhile True:\n    time.sleep(0.01)", "timeout", mark="@pytest.mark.timeout(0.1)\n"),
     inside("teardown-only", "assert total([1]) == 1", "teardown-only", arguments="bad_end"),
-    inside("own-name-misspelt", "assert totl([1]) == 1", "test-error", head=""),
     inside("async-without-a-plugin", "assert total([1]) == 2", "broken-test", mark="async "),
     inside(
         "argument-that-it-does-not-take",

@@ -30,7 +30,7 @@ def by_name(classes: Mapping[str, str], *cases: Case) -> dict[str, str]:
 def test_every_failure_gets_its_class(project: Project) -> None:
     cases = (*ACCEPTED, *REFUSED)
     write(project, *cases)
-    assert project.run_process(*OPTIONS, "tests", "documented.py", plugins=PLUGINS).code == 10
+    assert project.run_process(*OPTIONS, "tests", plugins=PLUGINS).code == 10
     assert by_name(classes_of(project), *cases) == {case.name: case.reason for case in cases}
     report = project.report()
     assert report["metrics"]["tests_refused"] == len(REFUSED)
