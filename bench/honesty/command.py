@@ -1,4 +1,4 @@
-"""`python -m bench honesty`: play every case under every gate; print the table, and write the page and the picture."""
+"""`python -m bench honesty`: play every case under every gate; print the table, and write the page."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--environments", type=Path, metavar="DIR", help="keep the environments there")
     parser.add_argument("--say", action="store_true", help="show what was said where a gate was wrong")
     parser.add_argument("--labels", action="store_true", help="only check the labels of the cases, without any gate")
-    parser.add_argument("--page", action="store_true", help="only write page and picture, from recorded answers")
+    parser.add_argument("--page", action="store_true", help="only write the page, from recorded answers")
     options = parser.parse_args(words)
     if options.page:
         put_into_page(recorded.read(options.json or RECORDED))

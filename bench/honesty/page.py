@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bench.honesty.picture import draw
 from bench.honesty.results import Results
 
 PAGE = Path(__file__).parent / "README.md"
-PICTURE = PAGE.with_name("honesty.svg")
 _BEGIN, _END = "<!-- honesty: begin -->", "<!-- honesty: end -->"
 _OURS = ("phase-gate-without-proof", "phase-gate")
 
@@ -108,9 +106,8 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def put_into_page(results: Results) -> None:
-    """Write the tables into the page, and draw the picture."""
+    """Write the tables into the page."""
     PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), results), encoding="utf-8")
-    PICTURE.write_text(draw(results), encoding="utf-8")
 
 
 def fill(text: str, results: Results) -> str:

@@ -1,4 +1,4 @@
-"""What the gates answered, kept as JSON: the table, the page and the picture are made from it."""
+"""What the gates answered, kept as JSON: the table and the page are made from it."""
 
 from __future__ import annotations
 

@@ -10,8 +10,7 @@ import pytest
 
 from bench.honesty.command import environment_here, is_contradicted, load_cases, main
 from bench.honesty.gates import load_gates
-from bench.honesty.page import KINDS, PAGE, PICTURE, fill
-from bench.honesty.picture import draw
+from bench.honesty.page import KINDS, PAGE, fill
 from bench.honesty.play import DONE, NOT_DONE, Answer, play
 from bench.honesty.results import read
 from phase_gate.values import replace
@@ -82,10 +81,9 @@ def test_an_unknown_gate_is_named(capsys: pytest.CaptureFixture[str]) -> None:
 # --- what is recorded and shown
 
 
-def test_the_page_and_the_picture_are_those_of_the_last_run() -> None:
+def test_the_page_is_that_of_the_last_run() -> None:
     results = read()
     assert set(results.cases) == {case.name for case in load_cases()}
     assert set(results.gates) == set(_GATES)
     text = PAGE.read_text(encoding="utf-8")
     assert fill(text, results) == text, "run: python -m bench honesty --page"
-    assert PICTURE.read_text(encoding="utf-8") == draw(results)
