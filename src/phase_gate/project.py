@@ -105,7 +105,6 @@ class Project(Value):
             "task": self.task,
             "command": command,
             "lock_timeout": self.configuration.lock_timeout,
-            "keep_objects": self.configuration.keep_objects,
             "run_limit": self.configuration.run_limit * 3600,
             "key": self.key,
             "guard": guard_file(self.folder, self.environment),

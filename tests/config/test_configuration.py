@@ -71,7 +71,6 @@ evidence:
     exclude: []
     minimum_words: 50
     decisions: [records/**]
-    timeout: 2.5
 overrides: {allow_non_interactive: true}
 agents: {until: phase, stop_blocks: 5}
 drive:
@@ -109,7 +108,7 @@ def test_no_file_means_the_defaults(tmp_path: Path) -> None:
     evidence = loaded.evidence
     assert (evidence.commands, evidence.quality, loaded.overrides) == ({}, QualitySettings(), Overrides())
     assert evidence.documents == DocumentRules(
-        include=None, exclude=DEFAULT_NO_DOCUMENTS, minimum_words=20, decisions=DEFAULT_DECISIONS, timeout=120
+        include=None, exclude=DEFAULT_NO_DOCUMENTS, minimum_words=20, decisions=DEFAULT_DECISIONS
     )
     assert (AgentSettings.of(loaded).until, AgentSettings.of(loaded).stop_blocks) == ("cycle", 3)
     assert DriveSettings.of(loaded) == DriveSettings()
@@ -173,7 +172,7 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
     }
     assert loaded.evidence.quality == QualitySettings(include=("src/**",), exclude=("src/generated/**",))
     assert loaded.evidence.documents == DocumentRules(
-        include=("manual/**",), exclude=(), minimum_words=50, decisions=("records/**",), timeout=2.5
+        include=("manual/**",), exclude=(), minimum_words=50, decisions=("records/**",)
     )
     assert loaded.overrides.allow_non_interactive
 
@@ -328,7 +327,7 @@ RIGHT = {
     "a-command": "evidence: {commands: {build: {run: make}}}",
     "quality": "evidence: {quality: {enabled: false, include: []}}",
     "no-rules-for-documents": "evidence: {documents: {}}",
-    "documents": "evidence: {documents: {include: [a.md], exclude: [], minimum_words: 1, timeout: 0}}",
+    "documents": "evidence: {documents: {include: [a.md], exclude: [], minimum_words: 1}}",
 }
 
 

@@ -95,7 +95,7 @@ def _from_yaml(node: Node, name: str) -> tuple[Criterion, ...]:
     return tuple(found)
 
 
-# --- Markdown: items of lists and headings that begin with an id
+# --- Markdown: items of lists that begin with an id
 
 
 #: `AC-1`, `REQ_12`, `US-3-AC-2`, `AC-1.4`, `AC-1a`: capitals, then numbers.
@@ -108,40 +108,32 @@ _STANDARD = re.compile("(?:AES|ASCII|COVID|CVE|CWE|ECMA|HTTP|IEC|IEEE|ISO|PEP|RF
 _BEGINS_WITH_ID = re.compile(
     rf"[*_`\[(]{{0,4}}({_ID})(?:[\]*_`).]|\([^()\s]*\))*(?::[*_`]*|(?=\s)|$)\s*(?:[-\u2013\u2014:]\s+)?(.*)"
 )
-#: A list item with an optional checkbox, or a heading with optional closing hashes.
-_LINE = re.compile(
-    r"(?P<indent>\s*)(?:[-*+]|[0-9]{1,9}[.)])\s+(?P<box>\[[ xX]?\]\s+)?(?P<item>.*)"
-    r"| {0,3}#{1,6}\s+(?P<heading>.*)"
-)
+#: A list item with an optional checkbox.
+_LINE = re.compile(r"(?P<indent>\s*)(?:[-*+]|[0-9]{1,9}[.)])\s+(?P<box>\[[ xX]?\]\s+)?(?P<item>.*)")
 _FENCE = re.compile(r"\s*(?:(?:[-*+>]|[0-9]{1,9}[.)])\s+)*(`{3,}|~{3,})(.*)")
 
 
 class _Found(Value):
-    """A line with an id, or a checkbox without one."""
+    """A list item with an id, or a checkbox without one."""
 
-    form: int
+    is_box: bool
     line: int
     indent: int
     id: str
     text: str
 
 
-#: The forms of a line.
-_BOX, _ITEM, _HEADING = 0, 1, 2
-
-
 def find_criteria(text: str, *, file: str) -> tuple[tuple[Criterion, ...], tuple[Criterion, ...]]:
     """Return the criteria in the order of their lines, including duplicates, and the lines that were left out.
 
-    Checkboxes with ids are the criteria. If there are none, list items with ids are; if there are none, headings.
+    Checkboxes with ids are the criteria. If there are none, list items with ids are.
     """
     found = [each for number, line in _prose(text) if (each := _read_line(line, number)) is not None]
     named = [each for each in found if each.id and not _STANDARD.match(each.id)]
-    form = min((each.form for each in named), default=_BOX)
-    counted = [each for each in named if each.form == form]
+    counted = [each for each in named if each.is_box] or named
     ids = {each.id for each in counted}
     # A checkbox that is indented deeper than those with ids is a detail of one of them.
-    outermost = min((each.indent for each in counted), default=-1) if form == _BOX else -1
+    outermost = min((each.indent for each in counted if each.is_box), default=-1)
     left_out = []
     for each in found:
         is_detail = not each.id and each.indent > outermost
@@ -156,21 +148,12 @@ def _read_line(line: str, number: int) -> _Found | None:
     parts = _LINE.fullmatch(line)
     if parts is None:
         return None
-    form = _HEADING if parts["item"] is None else _ITEM if parts["box"] is None else _BOX
-    text = _without_closing_hashes(parts["heading"]) if parts["item"] is None else parts["item"]
-    begins = _BEGINS_WITH_ID.fullmatch(text)
-    if begins is None and form != _BOX:
+    is_box, begins = parts["box"] is not None, _BEGINS_WITH_ID.fullmatch(parts["item"])
+    if begins is None and not is_box:
         return None
-    identity, text = ("", text) if begins is None else (begins[1], begins[2])
-    indent = len((parts["indent"] or "").expandtabs(4))
-    return _Found(form=form, line=number, indent=indent, id=identity, text=" ".join(text.split()))
-
-
-def _without_closing_hashes(heading: str) -> str:
-    """Return a heading's text. A regular expression would take quadratic time on a long line of blanks."""
-    text = heading.rstrip()
-    opened = text.rstrip("#")
-    return opened.rstrip() if opened[-1:].isspace() else text
+    identity, text = ("", parts["item"]) if begins is None else (begins[1], begins[2])
+    indent = len(parts["indent"].expandtabs(4))
+    return _Found(is_box=is_box, line=number, indent=indent, id=identity, text=" ".join(text.split()))
 
 
 def _prose(text: str) -> Iterator[tuple[int, str]]:

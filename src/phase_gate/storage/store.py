@@ -36,7 +36,7 @@ from phase_gate.storage.opening import LastSeen, Opened, TaskReader, check_of
 from phase_gate.storage.paths import make_state_folder
 from phase_gate.storage.root import refuse_links
 from phase_gate.values import replace
-from phase_gate.workflow.settings import DEFAULT_KEEP_OBJECTS, DEFAULT_LOCK_TIMEOUT, DEFAULT_RUN_LIMIT
+from phase_gate.workflow.settings import DEFAULT_LOCK_TIMEOUT, DEFAULT_RUN_LIMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 #: Events that start a cycle or a verify task. Objects that only earlier ones use may be removed then.
 _BEGINNINGS = ("cycle-began", "task-taken")
+#: In seconds: 30 days, longer than most users need the objects of an earlier cycle.
+_KEEP_OBJECTS = 30 * 86_400.0
 
 #: The name under which a running drive holds its lock, and the command name of a drive.
 DRIVE_NAME, DRIVER = "drive", "phase-gate drive"
@@ -89,26 +91,24 @@ class TaskStore(TaskReader):
         files: FileSystem = REAL,
         own_folders: tuple[str, ...] = (),
         state_folder: Path | None = None,
-        keep_objects: float = DEFAULT_KEEP_OBJECTS,
         run_limit: float = DEFAULT_RUN_LIMIT * 3600,
     ) -> None:
         """Use the task in a folder.
 
         :param own_folders: folders that must not be links.
         :param state_folder: the folder of all tasks, which git ignores; None: the task's folder itself.
-        :param keep_objects: days after which an unreferenced object is removed; 0: never.
         :param run_limit: seconds after which a run on another machine counts as lost.
         """
         super().__init__(folder, task=task, key=key, guard=guard, files=files)
         self.run_limit = run_limit
-        self._command, self._lock_timeout, self._keep_objects = command, lock_timeout, keep_objects
+        self._command, self._lock_timeout = command, lock_timeout
         self._own_folders, self._state_folder = own_folders, state_folder or folder
 
     @functools.cached_property
     def objects(self) -> ObjectStore:
         from phase_gate.storage.objects import ObjectStore
 
-        return ObjectStore(self.folder / "objects", self.files, kept_for=self._keep_objects * 86_400)
+        return ObjectStore(self.folder / "objects", self.files, kept_for=_KEEP_OBJECTS)
 
     def keep(self, kind: str, value: Any) -> str:
         """Store an object for events to refer to, and return its digest."""

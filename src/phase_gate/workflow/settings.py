@@ -35,9 +35,6 @@ DEFAULT_LOCK_TIMEOUT = 10.0
 #: In hours: longer than almost any suite takes.
 DEFAULT_RUN_LIMIT = 6.0
 
-#: In days: longer than most users need the objects of an earlier cycle.
-DEFAULT_KEEP_OBJECTS = 30.0
-
 #: Globs of documents, which are not part of the tested tree.
 DEFAULT_DOCS = ("*.md", "*.rst", "docs/**")
 
@@ -115,8 +112,6 @@ class DocumentRules(Value):
     exclude: tuple[str, ...] = DEFAULT_NO_DOCUMENTS
     minimum_words: int = field(default=DEFAULT_MINIMUM_WORDS, minimum=1)
     decisions: tuple[str, ...] = DEFAULT_DECISIONS
-    #: The time limit of PlantUML for all diagrams together, in seconds.
-    timeout: float = field(default=120.0, minimum=0)
 
 
 class EvidenceSettings(Value):
@@ -156,8 +151,6 @@ class Configuration(Value):
     lock_timeout: float = field(default=DEFAULT_LOCK_TIMEOUT, minimum=0)
     #: Hours after which machines that share a store consider a run lost.
     run_limit: float = field(default=DEFAULT_RUN_LIMIT, minimum=0)
-    #: Days after which stored objects that only earlier cycles use are removed; 0 for never.
-    keep_objects: float = field(default=DEFAULT_KEEP_OBJECTS, minimum=0)
     docs: tuple[str, ...] = DEFAULT_DOCS
     freeze: tuple[str, ...] = ()
     evidence: EvidenceSettings = field(default_factory=EvidenceSettings)

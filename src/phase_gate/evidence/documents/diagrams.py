@@ -141,15 +141,16 @@ def is_empty(diagram: Diagram) -> bool:
     return not _PLANTUML_NOISE.sub("", diagram.text).strip()
 
 
-def check(diagrams: Iterable[Diagram], root: Path, *, timeout: float) -> list[Checked]:
-    """Return the result for each diagram, in the order of files and lines.
+#: In seconds, for all diagrams together.
+_PLANTUML_TIMEOUT = 120.0
 
-    :param timeout: seconds for all diagrams that PlantUML checks.
-    """
+
+def check(diagrams: Iterable[Diagram], root: Path) -> list[Checked]:
+    """Return the result for each diagram, in the order of files and lines."""
     found = list(diagrams)
     checked = [
         *check_mermaid([each for each in found if each.language == "Mermaid"]),
-        *check_plantuml([each for each in found if each.language == "PlantUML"], root, timeout=timeout),
+        *check_plantuml([each for each in found if each.language == "PlantUML"], root, timeout=_PLANTUML_TIMEOUT),
     ]
     for index, each in enumerate(checked):
         if not each.flaw and is_empty(each.diagram):

@@ -84,7 +84,7 @@ def _measure_decisions(library: Library, before: Mapping[str, str] | None) -> Me
 
 
 def _measure_diagrams(library: Library, context: EvidenceContext) -> Measured:
-    checked = check(_find_diagrams(library), context.root, timeout=context.configuration.evidence.documents.timeout)
+    checked = check(_find_diagrams(library), context.root)
     broken = [each for each in checked if each.flaw]
     metrics: dict[str, MetricValue] = {
         "diagrams_total": len(checked),
