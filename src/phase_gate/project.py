@@ -10,8 +10,16 @@ from pathlib import Path
 from phase_gate.codec import from_json
 from phase_gate.errors import PhaseGateError, StateError, UsageError, WorkflowError
 from phase_gate.storage.opening import guard_file
-from phase_gate.storage.paths import DEFAULT_TASK, task_folder, task_names
-from phase_gate.storage.root import Climb, find_root, has_own_table, own_folders, refuse_links
+from phase_gate.storage.root import (
+    DEFAULT_TASK,
+    Climb,
+    find_root,
+    has_own_table,
+    own_folders,
+    refuse_links,
+    task_folder,
+    task_names,
+)
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.fingerprint import Tree, take_tree
 from phase_gate.values import Value, replace
@@ -180,7 +188,7 @@ class Project(Value):
 
     def take_data(self, folders: Iterable[str], keep: Callable[[str], bool]) -> dict[str, str]:
         """Return the wanted files below these folders, with the ids of their contents; none that git ignores."""
-        from phase_gate.storage.tree.listing import take_data
+        from phase_gate.storage.tree.fingerprint import take_data
 
         return take_data(self.root, tuple(folders), state_folder=self.state_folder, keep=keep)
 
@@ -199,7 +207,7 @@ class Project(Value):
         found = {path: shown[path] for path in paths if path in shown}
         others = [path for path in paths if path not in shown]
         if others:
-            from phase_gate.storage.tree.listing import take_contents
+            from phase_gate.storage.tree.fingerprint import take_contents
 
             found |= take_contents(self.root, others)
         return found

@@ -13,7 +13,7 @@ from phase_gate.cli.story import collect_runs
 from phase_gate.gate.events import verdict_of
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import evaluation_to_json, show_verdict
-from phase_gate.storage.paths import task_folder
+from phase_gate.storage.root import task_folder
 from phase_gate.storage.store import TaskStore
 from tests.conftest import ROOT
 from tests.support import Project, Result

@@ -16,7 +16,7 @@ from phase_gate.storage.files import REAL
 from phase_gate.storage.ledger import GENESIS, encode_transaction
 from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.store import TaskStore
-from phase_gate.storage.tree.contents import Contents
+from phase_gate.storage.tree.fingerprint import Contents
 from tests.fuzz.parsers import parser, temporary, write
 from tests.gate.verdicts import verdict
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.storage.paths import filesystem_type, network_warning
+from phase_gate.storage.lock import filesystem_type, network_warning
 
 #: As the kernel writes it: source, mount point, type, options, and two numbers.
 TABLE = """\

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.storage.tree import contents
+from phase_gate.storage.tree import fingerprint
 from phase_gate.storage.tree.fingerprint import take_tree
 from phase_gate.storage.tree.listing import find_untracked_outputs, is_output
 from tests.storage.repositories import commit_all, git, write, write_project
@@ -101,7 +101,7 @@ def test_reports_that_options_name(repo: Path) -> None:
 
 @pytest.mark.processes
 def test_a_large_file_is_told_by_size_and_time(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contents, "LARGE", 10)
+    monkeypatch.setattr(fingerprint, "LARGE", 10)
     file = write(repo / "model.bin", b"x" * 11)
     assert take_tree(repo).files["model.bin"] == f"size:11:{file.stat().st_mtime_ns}"
     write(repo / "small.bin", b"x" * 10)

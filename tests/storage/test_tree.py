@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from phase_gate import bound
 from phase_gate.errors import StateError
-from phase_gate.storage.tree import contents
+from phase_gate.storage.tree import fingerprint
 from phase_gate.storage.tree import git_command as running_git
 from phase_gate.storage.tree import listing as walked_files
 from phase_gate.storage.tree.fingerprint import Tree, changed_paths, changed_sources, take_tree
@@ -382,14 +383,14 @@ class Reads:
         self.paths: list[str] = []
         self.ahead_ns = 0
         self.now_ns: int | None = None
-        really_hash, really_now = contents._hash_file, contents._now_ns
+        really_hash, really_now = fingerprint._hash_file, bound.time.time_ns
 
         def hash_file(path: str) -> str:
             self.paths.append(path)
             return really_hash(path)
 
-        monkeypatch.setattr(contents, "_hash_file", hash_file)
-        monkeypatch.setattr(contents, "_now_ns", lambda: self.now_ns or really_now() + self.ahead_ns)
+        monkeypatch.setattr(fingerprint, "_hash_file", hash_file)
+        monkeypatch.setattr(bound.time, "time_ns", lambda: self.now_ns or really_now() + self.ahead_ns)
 
     def take(self, root: Path, cache: Path) -> tuple[Tree, int]:
         """Return the tree, and how many files were read for it."""

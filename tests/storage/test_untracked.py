@@ -9,8 +9,7 @@ import pytest
 
 from phase_gate.errors import StateError
 from phase_gate.storage.tree import listing as walk
-from phase_gate.storage.tree.contents import name_blob
-from phase_gate.storage.tree.listing import take_data
+from phase_gate.storage.tree.fingerprint import name_blob, take_data
 from tests.support import Project
 
 pytestmark = pytest.mark.processes

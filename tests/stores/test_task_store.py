@@ -20,7 +20,7 @@ from phase_gate.errors import (
 from phase_gate.gate.overrides import Person
 from phase_gate.gate.state import Event
 from phase_gate.storage.lock import again_if_moved
-from phase_gate.storage.paths import task_folder
+from phase_gate.storage.root import task_folder
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores.shared import Head, Tail
 from phase_gate.stores.task_store import SharedTaskStore, catch_up_all

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from phase_gate.codec import from_json, to_json
-from phase_gate.storage.paths import task_folder
+from phase_gate.storage.root import task_folder
 from phase_gate.tasks.task_files import TaskFileError, parse_tasks, read_task_file
 from phase_gate.tasks.work import TaskSpec, task_slug
 from phase_gate.workflow.sections import DEFAULT_TIMEOUTS, MAX_TIMEOUTS

@@ -17,7 +17,7 @@ from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.identities import find_name_fault
 from phase_gate.project import Project, who_am_i
 from phase_gate.storage.lock import is_free
-from phase_gate.storage.paths import LIST_LOCK
+from phase_gate.storage.root import LIST_LOCK
 from phase_gate.storage.store import now
 from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.handins import Attachment

@@ -28,7 +28,7 @@ from phase_gate.evidence.process.tree import MARK, PatientInterrupts, end_marked
 from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.storage import store
 from phase_gate.storage.files import REAL, make_folder, remove_file, write_atomically
-from phase_gate.storage.paths import DEFAULT_TASK
+from phase_gate.storage.root import DEFAULT_TASK
 from phase_gate.storage.store import DRIVER, TaskStore
 from phase_gate.task import Task
 from phase_gate.tasks.handins import MAX_SIZE

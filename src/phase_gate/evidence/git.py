@@ -13,7 +13,7 @@ from typing import Any
 
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
-from phase_gate.storage.tree.contents import Contents
+from phase_gate.storage.tree.fingerprint import Contents
 from phase_gate.storage.tree.git_command import NoGitError, head_of, read_status, run_git
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import MetricValue

@@ -22,7 +22,7 @@ from phase_gate.proof.trial import Trial
 from phase_gate.proof.verdicts import MEANINGS, Proof, TargetProof, describe_broken
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.snapshots import FileSnapshot, files_at_cycle_start, hidden_sources
-from phase_gate.storage.tree.contents import changed_before
+from phase_gate.storage.tree.fingerprint import changed_before
 from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue

@@ -16,7 +16,7 @@ from phase_gate.gate.verdict import Signal
 from phase_gate.project import Project
 from phase_gate.recording.witness import Process
 from phase_gate.runs.hello import PHASE_VARIABLE, Hello
-from phase_gate.storage.paths import SIGNAL_FILE
+from phase_gate.storage.root import SIGNAL_FILE
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.values import Value, replace
 

@@ -13,8 +13,7 @@ from phase_gate.gate.record import Criteria, Document, RunRecord, audit_selectio
 from phase_gate.runs.hello import own_settings
 from phase_gate.runs.meaning import doctests_in_source, names_in_source, take_inventory, take_meaning
 from phase_gate.storage.tree import fingerprint
-from phase_gate.storage.tree.contents import changed_before, is_shown
-from phase_gate.storage.tree.fingerprint import Tree, add_beside, changed_sources
+from phase_gate.storage.tree.fingerprint import Tree, add_beside, changed_before, changed_sources, is_shown
 from phase_gate.values import replace
 
 if TYPE_CHECKING:

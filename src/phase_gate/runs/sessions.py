@@ -20,8 +20,8 @@ from phase_gate.runs.evaluation_input import missing_modules
 from phase_gate.runs.hello import Hello
 from phase_gate.runs.meaning import written_since
 from phase_gate.runs.recorder import Recorder
+from phase_gate.storage.lock import network_warning
 from phase_gate.storage.opening import is_ci
-from phase_gate.storage.paths import network_warning
 from phase_gate.values import Value
 from phase_gate.visible import count
 

@@ -185,6 +185,38 @@ def _wait(number: int, took: float) -> None:
     time.sleep(longest * random.uniform(0.1, 1.0))
 
 
+# --- whether a folder is on a network file system, where locks are unreliable
+
+#: File systems on which `flock` may be local, ignored, or block forever.
+NETWORK_TYPES = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.sshfs", "glusterfs"})
+
+_MOUNT_TABLE = Path("/proc/self/mounts")
+
+
+def network_warning(folder: Path, table: Path = _MOUNT_TABLE) -> str:
+    """Return a warning if the folder is on a network file system, otherwise an empty text."""
+    kind = filesystem_type(folder, table)
+    if kind not in NETWORK_TYPES:
+        return ""
+    return f"{folder} is on {kind}: locks may not work between machines; PHASE_GATE_DIR can name a local folder"
+
+
+def filesystem_type(folder: Path, table: Path = _MOUNT_TABLE) -> str:
+    """Return the type of the folder's file system from the mount table; empty if that is unknown."""
+    try:
+        rows = table.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return ""
+    path = os.path.join(os.path.realpath(folder), "")
+    best = kind = ""
+    for _, mount, its_kind, *_ in (words for row in rows if len(words := row.split(" ")) > 2):
+        place = os.path.join(mount.replace("\\040", " "), "")
+        # The last of equally long ones wins, because it is mounted over the others.
+        if path.startswith(place) and len(place) >= len(best):
+            best, kind = place, its_kind
+    return kind
+
+
 # --- the operating system's lock on a file, acquired immediately or not at all
 
 

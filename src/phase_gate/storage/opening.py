@@ -19,7 +19,7 @@ from phase_gate.errors import ForeignStateError, RollbackError, StateError, Tamp
 from phase_gate.gate.state import NEW_STATE, SCHEMA, Event, State, state_from_json
 from phase_gate.storage.files import FileSystem, load_json, load_value, open_file, read_bytes, refusing
 from phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
-from phase_gate.storage.paths import SIGNAL_FILE
+from phase_gate.storage.root import SIGNAL_FILE
 from phase_gate.values import Value, field, replace
 
 TYPE_CHECKING = False

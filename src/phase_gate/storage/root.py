@@ -1,4 +1,4 @@
-"""Find the project's root, and paths relative to it.
+"""Find the project's root, paths relative to it, and the folders of the state in it.
 
 Uses names, owners and a few small files; not pytest's rootdir, which depends on pytest's arguments.
 
@@ -16,7 +16,8 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from phase_gate.bound import os
-from phase_gate.errors import ConfigurationError, PhaseGateError, StorageError
+from phase_gate.errors import ConfigurationError, PhaseGateError, StorageError, TaskNameError
+from phase_gate.storage.files import REAL, FileSystem, exists, make_folder, read_bytes, write_atomically
 
 #: pytest uses these files even if they are empty.
 PYTEST_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini")
@@ -186,7 +187,7 @@ class Climb:
         if self._uid in (None, _SUPERUSER, owner) or self._is_trusted(root) or self._is_in_own_top(root):
             return
         raise PhaseGateError(
-            f"the root {root} belongs to {_name_of(owner)}, not to you, and commands in its files would run as you",
+            f"the root {root} belongs to another user (uid {owner}), and commands in its files would run as you",
             remedy=f"work in your own copy; or, if you trust the owner, set {TRUST_VARIABLE}={root}",
             slug="foreign-root",
         )
@@ -245,15 +246,57 @@ class Climb:
             return None
 
 
-def _name_of(owner: int | None) -> str:
-    if owner is None:
-        return "an unknown owner"
-    try:
-        import pwd
+# --- the state folder and its tasks: `default` uses the folder itself, other tasks a folder in `tasks/`
 
-        return f"{pwd.getpwuid(owner).pw_name} (uid {owner})"
-    except (ImportError, KeyError):
-        return f"uid {owner}"
+
+#: In the state folder; locked while `drive` works on a list of verify tasks. If it exists unlocked, a drive was killed.
+LIST_LOCK = "verify-drive.lock"
+#: The state folder's own `.gitignore`.
+IGNORE = b"# State of pytest-phase-gate: not for commits.\n*\n"
+DEFAULT_TASK = "default"
+#: In a task's folder.
+SIGNAL_FILE = "exit-signal.yaml"
+
+#: Valid as a folder's name on every system, without `..` or slashes. Every file system allows 64 characters.
+_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?"
+
+
+def task_folder(state_folder: Path, task: str) -> Path:
+    """Return the folder of a task. Raises TaskNameError for an invalid name."""
+    if task != DEFAULT_TASK and not re.fullmatch(_NAME, task):
+        shown = repr(task if len(task) <= 40 else f"{task[:37]}...")
+        raise TaskNameError(
+            f"{shown} can't be a task's name",
+            remedy="use 1 to 64 of A-Z a-z 0-9 . _ -, beginning with a letter or digit",
+        )
+    return state_folder if task == DEFAULT_TASK else state_folder / "tasks" / task
+
+
+def task_names(state_folder: Path) -> list[str]:
+    """Return the names of all tasks with a ledger, `default` first."""
+    names = [DEFAULT_TASK] if (state_folder / "ledger.jsonl").exists() else []
+    others = state_folder / "tasks"
+    if others.is_dir():
+        names += sorted(each.name for each in others.iterdir() if (each / "ledger.jsonl").exists())
+    return names
+
+
+def folder_id(state_folder: Path, files: FileSystem = REAL) -> str:
+    """Return the random id of this state folder, which identifies the work tree to other machines."""
+    path = state_folder / "place"
+    # If two processes write at the same time, both return the id that is left in the file.
+    while not (found := re.fullmatch(rb"([0-9a-f]{16})\n", read_bytes(path, files) or b"")):
+        make_state_folder(state_folder, files)
+        write_atomically(files, path, os.urandom(8).hex().encode() + b"\n")
+    return found[1].decode()
+
+
+def make_state_folder(folder: Path, files: FileSystem = REAL) -> None:
+    """Make a state folder. Its `.gitignore` is written first, so that no file in it is ever committed."""
+    make_folder(files, folder)
+    ignore = folder / ".gitignore"
+    if not exists(ignore, files):
+        write_atomically(files, ignore, IGNORE, durable=False)
 
 
 # --- state files stay inside the project: none of our folders may be a link, and no setting may point outside the root,

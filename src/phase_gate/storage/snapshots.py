@@ -14,7 +14,7 @@ from pathlib import Path
 from phase_gate.gate.measured import BEGINNING
 from phase_gate.gate.state import State
 from phase_gate.storage.objects import ObjectStore
-from phase_gate.storage.tree.contents import LINK
+from phase_gate.storage.tree.fingerprint import LINK
 from phase_gate.storage.tree.git_command import blobs_of, files_of_commit, head_of, read_blobs
 from phase_gate.values import Value, field, replace
 

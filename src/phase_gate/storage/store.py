@@ -33,8 +33,7 @@ from phase_gate.storage.files import (
 )
 from phase_gate.storage.ledger import REPAIR, Line, canonical, digest, encode_transaction
 from phase_gate.storage.opening import LastSeen, Opened, TaskReader, check_of
-from phase_gate.storage.paths import make_state_folder
-from phase_gate.storage.root import refuse_links
+from phase_gate.storage.root import make_state_folder, refuse_links
 from phase_gate.values import replace
 from phase_gate.workflow.settings import DEFAULT_LOCK_TIMEOUT, DEFAULT_RUN_LIMIT
 

@@ -28,7 +28,7 @@ from phase_gate.storage.files import exists, read_bytes, set_aside, write_atomic
 from phase_gate.storage.ledger import Line
 from phase_gate.storage.objects import unpack
 from phase_gate.storage.opening import Opened, read_beginning
-from phase_gate.storage.paths import task_folder, task_names
+from phase_gate.storage.root import task_folder, task_names
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores.shared import Head, SharedStore, Tail
 

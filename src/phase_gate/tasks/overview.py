@@ -11,7 +11,7 @@ from pathlib import Path
 from phase_gate.errors import StateError, TaskNameError
 from phase_gate.gate.state import State
 from phase_gate.storage.files import load_json, save_cache
-from phase_gate.storage.paths import DEFAULT_TASK
+from phase_gate.storage.root import DEFAULT_TASK
 from phase_gate.tasks.rules import WAVE, asks_person, resume_command
 from phase_gate.tasks.work import FINISHED, IN_PROGRESS, NOT_PASSED, Failure, Status, Verification, find_verification
 from phase_gate.values import Value

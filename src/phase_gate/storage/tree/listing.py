@@ -14,7 +14,6 @@ from functools import lru_cache
 
 from phase_gate.errors import StateError
 from phase_gate.storage.root import PYTEST_FILES, PYTEST_SECTIONS
-from phase_gate.storage.tree.contents import Contents
 from phase_gate.storage.tree.git_command import NoGitError, is_linked_worktree, is_repository, run_git, try_git
 
 TYPE_CHECKING = False
@@ -68,27 +67,6 @@ def _list_one(folder: str) -> tuple[dict[str, bool], set[str]]:
     for name in find_untracked_outputs(untracked, found.keys() - set(untracked)):
         del found[name]
     return found, inside
-
-
-# --- files that a tree may leave out: data of tests, and documents
-
-
-def take_data(
-    root: Path, folders: Sequence[str], *, state_folder: Path, keep: Callable[[str], bool] = lambda path: True
-) -> dict[str, str]:
-    """Return path -> content id of the files below these folders that git does not ignore; without git, of all.
-
-    :param keep: selects paths; the others are not read.
-    """
-    existing = [folder for folder in folders if (root / folder).is_dir()]
-    found = list_files(root, existing, state_folder=state_folder, keep=keep) if existing else ()
-    return take_contents(root, found)
-
-
-def take_contents(root: Path, paths: Iterable[str]) -> dict[str, str]:
-    """Return path -> content id. Missing files are left out."""
-    contents = Contents(str(root))
-    return {path: found for path in paths if (found := contents.find(path)) is not None}
 
 
 def list_files(
