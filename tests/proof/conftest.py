@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from phase_gate.proof import sandbox as sandboxes
-from phase_gate.proof.sandbox import Kind, NoSandboxError, Sandbox
-from tests.proof.stories import run_in
+from phase_gate.proof.sandbox import Kind, Sandbox
+from phase_gate.proof.sandbox_runs import Laboratory
+from tests.proof.stories import LIMIT
 
 
 @pytest.fixture(params=["mounted", "copied"])
@@ -24,8 +25,6 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Kin
 @cache
 def namespaces_work() -> bool:
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            run_in(Sandbox(root=Path(folder)), "--version", "mounted")
-        except NoSandboxError:
-            return False
-    return True
+        laboratory = Laboratory((), LIMIT, ["--version"])
+        laboratory.run(Sandbox(root=Path(folder)))
+    return laboratory.kind == "mounted"

@@ -104,7 +104,6 @@ OTHERS = {"price.py": f"# Net.\n{PRICE}", "setup.py": "version = 2\n", ".github/
 IN_ONE = {"test_sums.py": "def double(a):\n    return 2 * a\n\n\ndef test_double():\n    assert double(2) == 4\n"}
 MARKED = f"import pytest\n{OLD}\n\n@pytest.mark.passes_already('free'){GUARDS[1:]}"
 FAILS = NEEDS.replace("_tax():", "_more():").replace("2", "3")
-WAS, HOLDS = (OLD.replace("rebate(4) == 2", f"with_tax(4) {check}") for check in ("== 4", "in (4, 8)"))
 ROWS = {
     "docs-only": row("never", NOTHING, files={"README.md": "# Prices\n"}),
     "refactoring": row("never", NOTHING, price=RESHAPED),
@@ -116,20 +115,7 @@ ROWS = {
     "a-guard": row(
         "strict", "1 of 2 tests needs the change; 1 passes without it (", price=TAXED, tests=OLD + NEEDS + GUARDS
     ),
-    "a-rewording-beside-what-needs-it": row(
-        "strict", "? test_price.py::test_rebate", "changed without need", price=TAXED, tests=REWORDED + NEEDS
-    ),
-    "a-rewording-in-a-refactoring": row(
-        "strict", "? test_price.py::test_rebate", "changed without need", price=RESHAPED, tests=REWORDED
-    ),
-    "an-old-test-that-holds-for-both": row(
-        "strict",
-        "? test_price.py::test_rebate",
-        "its base version fails with the change",
-        price=TAXED,
-        tests=HOLDS + NEEDS,
-        base={**BASE, "test_price.py": WAS},
-    ),
+    "a-rewording-in-a-refactoring": row("strict", "= test_price.py::test_rebate", price=RESHAPED, tests=REWORDED),
     "the-base-can't-be-tried": row(
         "strict",
         "? test_price.py::test_tax",

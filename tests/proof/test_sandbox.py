@@ -17,7 +17,7 @@ import pytest
 from phase_gate.proof import namespace
 from phase_gate.proof import sandbox as sandboxes
 from phase_gate.proof.experiment import make_proof
-from phase_gate.proof.sandbox import Kind, Limits, Sandbox
+from phase_gate.proof.sandbox import Kind, Sandbox
 from tests.conftest import ROOT
 from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, run_in, verdicts, write
 from tests.storage.repositories import git
@@ -25,9 +25,9 @@ from tests.storage.repositories import git
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(4)]
 
 
-def enter(root: Path, kind: Kind, wanted: Collection[str] = (), **contents: str) -> dict[str, bool]:
+def enter(root: Path, wanted: Collection[str] = (), **contents: str) -> dict[str, bool]:
     sandbox = Sandbox(root=root, contents={f"{name}.py": text.encode() for name, text in contents.items()})
-    run = run_in(sandbox, "test_calc.py", kind, wanted=wanted)
+    run = run_in(sandbox, "test_calc.py", wanted=wanted)
     assert not run.problem
     return {test.id: test.has_passed for test in run.tests}
 
@@ -35,8 +35,8 @@ def enter(root: Path, kind: Kind, wanted: Collection[str] = (), **contents: str)
 @pytest.mark.sampled(1)
 def test_what_is_laid_out_is_what_runs(tmp_path: Path, kind: Kind) -> None:
     write(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": WRONG})
-    assert enter(tmp_path, kind) == {"test_calc.py::test_add": False}
-    assert enter(tmp_path, kind, calc=ADD) == {"test_calc.py::test_add": True}
+    assert enter(tmp_path) == {"test_calc.py::test_add": False}
+    assert enter(tmp_path, calc=ADD) == {"test_calc.py::test_add": True}
     assert (tmp_path / "calc.py").read_text(encoding="utf-8") == WRONG
 
 
@@ -57,7 +57,7 @@ def test_ignored_files_and_git_are_there(tmp_path: Path, kind: Kind, is_worktree
     write(root, {".env": "SECRET=1"})
     index = Path(git(root, "rev-parse", "--path-format=absolute", "--git-path", "index").strip())
     before = index.read_bytes()
-    assert enter(root, kind) == {"test_calc.py::test_add": True}
+    assert enter(root) == {"test_calc.py::test_add": True}
     assert index.read_bytes() == before, "git writes what it has seen of another copy"
 
 
@@ -72,7 +72,7 @@ def test_one_of_several_packages_finds_its_neighbours(tmp_path: Path, kind: Kind
         "    subprocess.run(['git', 'rev-parse', '--show-toplevel'], check=True)\n"
     )
     write(root, {"pytest.ini": "[pytest]\npythonpath = . ../other\n", "test_calc.py": test, "calc.py": WRONG})
-    assert enter(root, kind, calc=ADD) == {"test_calc.py::test_add": True}
+    assert enter(root, calc=ADD) == {"test_calc.py::test_add": True}
     assert (tmp_path / "shared.txt").exists(), "a link is taken away, not what it points at"
 
 
@@ -81,23 +81,24 @@ def test_bytecode_goes_nowhere(tmp_path: Path, kind: Kind, monkeypatch: pytest.M
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "users"))
     root = tmp_path / "project"
     write(root, {"test_calc.py": TEST_ADD, "calc.py": WRONG})
-    assert enter(root, kind, calc=ADD) == {"test_calc.py::test_add": True}
+    assert enter(root, calc=ADD) == {"test_calc.py::test_add": True}
     assert not any("calc" in path.name for path in (tmp_path / "users").rglob("*"))
     assert sorted(path.name for path in root.iterdir()) == ["calc.py", "test_calc.py"]
 
 
-def test_a_module_from_the_project_itself_says_nothing(tmp_path: Path) -> None:
+def test_a_module_from_the_project_itself_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandboxes, "_refused", {"mounted"})
     there = str(tmp_path / "lib")
     test = f"import sys\n\nsys.path.insert(0, {there!r})\nfrom calc import add\n\n\ndef test_add():\n    pass\n"
     write(tmp_path, {"test_calc.py": test, "lib/calc.py": ADD})
-    run = run_in(Sandbox(root=tmp_path), "test_calc.py", "copied")
+    run = run_in(Sandbox(root=tmp_path), "test_calc.py")
     assert run.problem == "lib/calc.py was imported from the project itself, not from the sandbox"
 
 
 def test_a_forked_child_speaks_for_nobody(tmp_path: Path, kind: Kind) -> None:
     test = "import os\n\n\ndef test_add():\n    if os.fork() == 0:\n        return\n    os.wait()\n    assert 1 == 2\n"
     write(tmp_path, {"test_calc.py": test})
-    assert enter(tmp_path, kind) == {"test_calc.py::test_add": False}
+    assert enter(tmp_path) == {"test_calc.py::test_add": False}
 
 
 def test_a_child_that_is_left_behind_keeps_nobody_waiting(tmp_path: Path, kind: Kind) -> None:
@@ -105,7 +106,7 @@ def test_a_child_that_is_left_behind_keeps_nobody_waiting(tmp_path: Path, kind: 
         "import os, time\n\n\ndef test_add():\n    if os.fork() == 0:\n        time.sleep(600)\n        os._exit(0)\n"
     )
     write(tmp_path, {"test_calc.py": test})
-    run = run_in(Sandbox(root=tmp_path), "test_calc.py", kind, limits=Limits(processor=60, clock=60))
+    run = run_in(Sandbox(root=tmp_path), "test_calc.py", limit=60)
     assert (run.problem, run.is_late) == ("", False)
 
 
@@ -159,9 +160,9 @@ def test_settings_that_choose_stop_or_write_have_no_place(tmp_path: Path, kind: 
     write(project, {"test_calc.py": TEST_ADD + more, "calc.py": ADD, "pytest.ini": f"[pytest]\naddopts = {settings}\n"})
     write(project, {".pytest_cache/v/cache/lastfailed": '{"test_calc.py::test_mul": true}'})
     expected = {"test_calc.py::test_add": True, "test_calc.py::test_sub": False, "test_calc.py::test_mul": True}
-    assert enter(project, kind, wanted=expected) == expected
+    assert enter(project, wanted=expected) == expected
     # Where no targets are named, the project's own choice counts.
-    assert enter(project, kind) == {"test_calc.py::test_add": True}
+    assert enter(project) == {"test_calc.py::test_add": True}
     assert not report.parent.exists()
 
 
@@ -172,7 +173,7 @@ def test_plugins_write_no_report_and_set_no_limit(tmp_path: Path, kind: Kind) ->
     write(tmp_path, {"conftest.py": f"def pytest_addoption(parser):\n{''.join(options)}", "test_calc.py": test})
     given = " ".join(f"--{name}=x" for name in names[:-1])
     write(tmp_path, {"pytest.ini": f"[pytest]\naddopts = {given} --pastebin=failed\n"})
-    assert enter(tmp_path, kind) == {"test_calc.py::test_add": True}
+    assert enter(tmp_path) == {"test_calc.py::test_add": True}
 
 
 def test_a_run_in_a_sandbox_is_no_run_of_the_task(
@@ -182,7 +183,7 @@ def test_a_run_in_a_sandbox_is_no_run_of_the_task(
     project = tmp_path / "project"
     settings = "[pytest]\naddopts = -p phase_gate.plugin --phase=red\n"
     write(project, {"test_calc.py": TEST_ADD, "calc.py": WRONG, "pytest.ini": settings})
-    assert enter(project, kind) == {"test_calc.py::test_add": False}
+    assert enter(project) == {"test_calc.py::test_add": False}
     assert sorted(path.name for path in tmp_path.rglob("*") if path.name in (".phase-gate", "state")) == []
 
 
@@ -199,9 +200,9 @@ def test_links_lead_to_what_lies_in_the_sandbox(tmp_path: Path, kind: Kind) -> N
         "    assert add(int(open('near/one.txt').read()), int(open('far/two.txt').read())) == 3\n"
     )
     write(root, {"test_calc.py": test})
-    assert enter(root, kind, **{"src/calc": ADD}) == {"test_calc.py::test_add": True}
+    assert enter(root, **{"src/calc": ADD}) == {"test_calc.py::test_add": True}
     write(root, {"src/calc.py": ADD})
-    assert enter(root, kind, **{"src/calc": WRONG}) == {"test_calc.py::test_add": False}
+    assert enter(root, **{"src/calc": WRONG}) == {"test_calc.py::test_add": False}
 
 
 @pytest.mark.sampled(4)
@@ -212,7 +213,7 @@ def test_a_module_from_an_installed_copy_says_nothing(tmp_path: Path, kind: Kind
     test = f"import sys\n\nsys.path.insert(0, {str(site)!r})\n{TEST_ADD}".replace("calc", module)
     write(root, {"test_calc.py": test, "lib/shop/__init__.py": "", "lib/shop/calc.py": ADD})
     sandbox = Sandbox(root=root, contents={"lib/shop/calc.py": WRONG.encode()})
-    run = run_in(sandbox, "test_calc.py", kind)
+    run = run_in(sandbox, "test_calc.py")
     message = "lib/shop/calc.py was imported from an installed copy of it, not from the sandbox"
     assert run.problem == (message if is_stray else "")
 
@@ -226,7 +227,7 @@ def test_functions_rows_and_lines_are_told(tmp_path: Path, kind: Kind) -> None:
         "@pytest.mark.parametrize('n', ['a', 'b'])\n@twice\ndef test_it(n):\n    if n == 'a':\n        assert n\n"
     )
     write(tmp_path, {"tests/test_calc.py": tests})
-    run = run_in(Sandbox(root=tmp_path), "tests", kind, is_traced=True)
+    run = run_in(Sandbox(root=tmp_path), "tests", is_traced=True)
     first, second = "tests/test_calc.py::test_it[a]", "tests/test_calc.py::test_it[b]"
     assert [(item.id, item.file, item.line, item.rows) for item in run.tests] == [
         (first, "tests/test_calc.py", 14, {"n": 0}),

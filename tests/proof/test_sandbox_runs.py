@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from phase_gate.proof.experiment import make_proof
-from phase_gate.proof.sandbox import Heard, Kind, Limits, Sandbox
+from phase_gate.proof.sandbox import Heard, Kind, Sandbox
 from phase_gate.proof.sandbox_runs import Report, read_heard
 from phase_gate.proof.verdicts import TargetProof
 from phase_gate.storage.tree.fingerprint import take_tree
 from phase_gate.values import replace
-from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, run_in, write
+from tests.proof.stories import ADD, LIMIT, TEST_ADD, WRONG, plan, run_in, write
 from tests.proof.twins import BUILD, EXTENSION
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(6)]
@@ -31,7 +31,7 @@ def prove(
     green: Mapping[str, str | None],
     *,
     red: Mapping[str, str] | None = None,
-    seconds: float = 240.0,
+    seconds: float = LIMIT,
     took: float | None = 0.1,
     words: tuple[str, ...] = (),
 ) -> TargetProof:
@@ -43,8 +43,8 @@ def prove(
     return proof.targets[0]
 
 
-def report_of(root: Path, kind: Kind | None = None) -> Report:
-    run = run_in(Sandbox(root=root), "test_calc.py", kind)
+def report_of(root: Path) -> Report:
+    run = run_in(Sandbox(root=root), "test_calc.py")
     assert not run.problem
     (report,) = run.of(TARGET)
     return report
@@ -56,9 +56,9 @@ def test_of_a_run_that_did_not_end_only_whole_functions_count() -> None:
     for test_id in (*rows[:3], "test_a.py::test_c"):
         output = {"outcome": "passed", "expected": False, "lie": "", "doubt": "", "files": []}
         answers += [{"kind": "started", "id": test_id}, {"kind": "report", "id": test_id, **output}]
-    heard = Heard(kind="mounted", folder="", answers=tuple(answers), seconds=30.0, late="30 s")
+    heard = Heard(kind="mounted", folder="", answers=tuple(answers), seconds=30.0, is_late=True)
     run = read_heard(heard, Sandbox(root=Path()))
-    assert run.problem == "it took longer than 30 s in test_a.py::test_c"
+    assert run.problem == "it did not end in 30 s in test_a.py::test_c"
     # A row of one has not run, and the last one was at work still.
     assert [test.id for test in run.tests if test.report] == rows[:2]
     # A copy has not said where its modules came from.
@@ -74,7 +74,7 @@ KILLS = {
     "stops-pytest": ("import pytest\n\n\ndef add(a, b):\n    pytest.exit('enough', 0)\n", "stopped at test_calc.py"),
     "exits-on-import": ("import os\n\nos._exit(0)\n", "pytest ended too early, with exit status 0"),
     "exits-as-pytest-does": ("import os\n\nos._exit(4)\n", "with exit status 4"),
-    "never-ends": (LOOPS, "it took longer than"),
+    "never-ends": (LOOPS, "it did not end in"),
 }
 
 
@@ -82,22 +82,18 @@ KILLS = {
 def test_a_treatment_that_dies_or_never_ends_twice_is_refuted(tmp_path: Path, kind: Kind, name: str) -> None:
     code, output = KILLS[name]
     conftest = "import calc\n" if name == "exits-as-pytest-does" else ""
-    seconds = 2 if name == "never-ends" else 240
+    seconds = 3 if name == "never-ends" else LIMIT
     target = prove(tmp_path, {"calc.py": code}, red={"conftest.py": conftest}, seconds=seconds)
     assert target.verdict == "fails-with", target
     assert target.why.startswith("it passes outside, and ends the sandbox, twice: ")
     assert output in target.why
 
 
-def test_what_was_over_is_said(tmp_path: Path, kind: Kind) -> None:
+def test_a_run_that_never_ends_is_cut(tmp_path: Path, kind: Kind) -> None:
     write(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": LOOPS})
-    for limits, output in (
-        (Limits(processor=2, clock=900), "2 s of processor time"),
-        (Limits(processor=900, clock=3), "3 s"),
-    ):
-        run = run_in(Sandbox(root=tmp_path), "test_calc.py", kind, limits=limits)
-        assert run.problem == f"it took longer than {output} in test_calc.py::test_add"
-        assert (run.is_cut, run.is_late) == (True, True)
+    run = run_in(Sandbox(root=tmp_path), "test_calc.py", limit=3)
+    assert run.problem == "it did not end in 3 s in test_calc.py::test_add"
+    assert (run.is_cut, run.is_late) == (True, True)
 
 
 def test_where_nothing_is_known_from_outside_it_is_unknown(tmp_path: Path) -> None:
@@ -156,10 +152,9 @@ def test_a_port_in_use_is_named_and_refutes_nothing(tmp_path: Path, port: int) -
     assert (target.verdict, "a port that it wants is in use" in target.why) == ("unknown", True), target
 
 
-def test_limits_follow_what_the_targets_took_outside() -> None:
+def test_the_limit_follows_what_the_targets_took_outside() -> None:
     trial = plan(Path(__file__).parent, {}, {}, [TARGET], seconds=30)
-    limits = [replace(trial, took=took).limits for took in (None, 2.0, 9.0)]
-    assert [(each.processor, each.clock) for each in limits] == [(30, 120), (30, 120), (90, 180)]
+    assert [replace(trial, took=took).limit for took in (None, 1.0, 9.0)] == [30, 30, 180]
 
 
 def test_large_data_that_changed_is_named_and_excuses_nothing(tmp_path: Path) -> None:
@@ -233,7 +228,7 @@ def test_nothing_of_ours_is_seen_there(tmp_path: Path, kind: Kind, monkeypatch: 
     monkeypatch.delenv("PYTHONPATH", raising=False)
     monkeypatch.setenv("PHASE_GATE_DIR", "state")
     write(tmp_path, {"test_calc.py": TELLS, "calc.py": ADD})
-    assert report_of(tmp_path, kind) == Report(has_passed=True)
+    assert report_of(tmp_path) == Report(has_passed=True)
 
 
 def test_a_check_of_an_installed_helper_is_the_tests_own(tmp_path: Path, kind: Kind) -> None:
@@ -241,7 +236,7 @@ def test_a_check_of_an_installed_helper_is_the_tests_own(tmp_path: Path, kind: K
     begin = f"import sys\n\nsys.path.insert(0, {str(there)!r})\nfrom helper import same\n"
     test = f"{begin}\n\ndef test_add():\n    same(1, 2)\n"
     write(tmp_path, {"test_calc.py": test, ".venv/site-packages/helper.py": "def same(a, b):\n    assert a == b\n"})
-    assert report_of(tmp_path, kind).is_own_check({"test_calc.py"})
+    assert report_of(tmp_path).is_own_check({"test_calc.py"})
 
 
 # --- what lies about outcomes

@@ -78,16 +78,25 @@ def test_nothing_to_alter():
 """
 CANT = (
     "can't fail: expecting 1000009 instead of 2 passes as well; look at an `or` in it, the with or try around it, and"
+    " `__eq__` of the left side"
 )
 FOUND = f"""\
-- test_calc.py:23 {CANT} `__eq__` of the left side
-- test_calc.py:28 is never run: test_never_called passes whatever sub(5, 3) is; its check is in check(), which is \
-not called
-- test_calc.py:50 {CANT} `__eq__` of the left side
-! test_calc.py:34 is never run: the line before it raises what raises() waits for; move it behind the block
-? test_calc.py:40 can't fail in 1 of 2 rows of test_rows: 5-2
-? test_calc.py:45 could not be tried: test_calc.py::test_kills does not end, or ends pytest
-3 tests can't fail, 1 assert is never run; 7 of 8 passing tests had something to alter"""
+- test_calc.py::test_swallowed
+    passes whatever it expects: test_calc.py:23 {CANT}
+- test_calc.py::test_never_called
+    passes whatever it expects: test_calc.py:28 is never run: test_never_called passes whatever sub(5, 3) is; \
+its check is in check(), which is not called
+- test_calc.py::test_behind_it
+    passes whatever it expects: test_calc.py:50 {CANT}
+? test_calc.py::test_kills
+    could not be tried: it does not end, or ends pytest, if it expects something else
+! test_calc.py::test_dead
+    passes
+    test_calc.py:34 is never run: the line before it raises what raises() waits for; move it behind the block
+! test_calc.py::test_rows
+    passes
+    test_calc.py:40 can't fail in 1 of 2 rows of test_rows: 5-2
+3 tests can't fail; 7 of 8 passing tests had something to alter"""
 
 
 def test_each_kind_of_finding(tmp_path: Path, kind: Kind) -> None:
@@ -96,9 +105,8 @@ def test_each_kind_of_finding(tmp_path: Path, kind: Kind) -> None:
     proof = prove_suite(tmp_path)
     assert not proof.problem
     output = render_suite(proof)
-    assert [(each.line, each.is_error) for each in output.places if each.is_error] == [
-        (line, True) for line in (23, 28, 50, 34)
-    ]
+    assert [each.line for each in output.places if each.is_error] == [23, 28, 50]
+    assert [each.line for each in output.places if not each.is_error] == [1, 34, 40]
     text, _, spent = output.text.rpartition(" (")
     assert text == FOUND
     # As it is, altered, behind the one that ends pytest, and five that still pass.
@@ -178,16 +186,16 @@ def test_kills_alone():
 
 def test_what_looks_otherwise_and_other_reasons(tmp_path: Path) -> None:
     write(tmp_path, {"calc.py": CALC, "test_calc.py": MORE})
-    found = {each.line: each for each in prove_suite(tmp_path).altered if each.shown != "fails"}
-    assert {line: each.shown for line, each in found.items()} == {
-        32: "still-passes",
-        38: "still-passes",
-        44: "some-rows",
-        65: "not-tried",
+    targets = {each.id.partition("::")[2]: each for each in prove_suite(tmp_path).targets}
+    assert {name: (each.altered, each.line) for name, each in targets.items() if each.altered != "fails"} == {
+        "test_pattern": ("still-passes", 32),
+        "test_long_values": ("still-passes", 38),
+        "TestOne::test_shared": ("some-rows", 44),
+        "TestTwo::test_shared": ("some-rows", 44),
+        "test_kills_alone": ("not-tried", 0),
     }
-    assert found[32].text.endswith("test_pattern passes whatever the message is; nothing leads there")
-    assert "expecting [1000006, 1000009, 1000012, 1000015, 10… instead of [1, 2, 3" in found[38].text
-    assert found[44].ids == ("test_calc.py::TestOne::test_shared", "test_calc.py::TestTwo::test_shared")
+    assert targets["test_pattern"].why.endswith("test_pattern passes whatever the message is; nothing leads there")
+    assert "expecting [1000006, 1000009, 1000012, 1000015, 10… instead of [1, 2, 3" in targets["test_long_values"].why
 
 
 def test_one_that_hangs_is_not_tried(tmp_path: Path) -> None:
@@ -195,7 +203,7 @@ def test_one_that_hangs_is_not_tried(tmp_path: Path) -> None:
         "assert", "with careful(lambda: time.sleep(600)):\n        assert"
     )
     write(tmp_path, {"calc.py": CALC, "test_calc.py": f"import time\n{hangs}"})
-    assert [each.shown for each in prove_suite(tmp_path, seconds=2.0).altered] == ["not-tried"]
+    assert [each.altered for each in prove_suite(tmp_path, seconds=2.0).targets] == ["not-tried"]
 
 
 HONEST = "from calc import sub\n\n\ndef test_honest():\n    assert sub(5, 3) == 2\n"
@@ -224,10 +232,11 @@ def test_chosen_paths_and_the_projects_own_choice_count(project: Project) -> Non
     assert project.gate("prove", "--suite", "tests").code == 0
     assert project.gate("prove", "--suite", "other/test_other.py").code == 10
     document = json.loads(project.gate("prove", "--suite", "--json").out)
-    assert (document["altered"], document["tests"]) == (3, 3)
-    assert [each["ids"] for each in document["findings"]] == [["other/test_other.py::test_swallowed"]]
-    assert document["findings"][0]["file"] == "other/test_other.py"
-    assert document["findings"][0]["shown"] == "still-passes"
+    assert {each["id"]: each["verdict"] for each in document["targets"]} == {
+        "other/test_other.py::test_honest": "no-change",
+        "other/test_other.py::test_swallowed": "cannot-fail",
+        "tests/test_calc.py::test_honest": "no-change",
+    }
 
 
 @pytest.mark.parametrize(

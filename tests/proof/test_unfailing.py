@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from phase_gate.proof.sandbox import Limits, Sandbox
-from phase_gate.proof.sandbox_runs import Laboratory, SandboxRun, SandboxTest
-from phase_gate.proof.unfailing import try_altered
+from phase_gate.proof.sandbox import Sandbox
+from phase_gate.proof.sandbox_runs import Laboratory, Report, SandboxRun, SandboxTest
+from phase_gate.proof.unfailing import find_unfailing
+from phase_gate.proof.verdicts import TargetProof
 from tests.proof.stories import ADD, WRONG, prove, verdicts
 from tests.support import Project
 
@@ -32,8 +33,10 @@ class Idle(Laboratory):
 )
 def test_nothing_is_written_or_run_for_nothing(file: str, source: str) -> None:
     there = Sandbox(root=Path(__file__).parent, contents={file: source.encode()})
-    passing = [SandboxTest(id="test_calc.py::test_it", file=file, line=1)]
-    assert try_altered(passing, there, Idle((), Limits(processor=1, clock=1))) == ()
+    test = SandboxTest(id="test_calc.py::test_it", file=file, line=1, report=Report(has_passed=True))
+    targets = (TargetProof(id=test.id, verdict="proven", treatment="passes"),)
+    treatment = SandboxRun(seconds=0.1, functions={test.id: (test,)})
+    assert find_unfailing(targets, treatment, there, Idle((), 1)) == targets
 
 
 #: The most ordinary RED: it makes every test fail that merely calls the function.

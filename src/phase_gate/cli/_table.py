@@ -102,7 +102,7 @@ prove: Show that new tests fail without the change and pass with it
   --suite PATH*  find tests whose checks can't fail; needs neither phases nor git
   --exclude GLOB repeated  leave these test files out
   --strict  with --base: exit 10 unless every test needs the change
-  --seconds N float  processor time of each run (30, with --base 300); with --suite for a test that hangs (120)
+  --seconds N float  limit of each run (60, with --base 300); with --suite of a test that hangs (120)
 
 # continue
 

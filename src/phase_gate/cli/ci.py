@@ -8,13 +8,13 @@ from typing import Any
 from phase_gate import exit_codes
 from phase_gate.cli._call import Call, Done, require_plugin
 from phase_gate.cli._streams import print_progress
-from phase_gate.codec import spell_out, spell_out_each
+from phase_gate.codec import spell_out
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.gate.verdict import ask_gate_1_only, evaluation_to_json
 from phase_gate.proof.base import find_change, prove_change
 from phase_gate.proof.proof_text import RenderedProof, render_proof, render_suite
 from phase_gate.proof.task_proof import prove_now
-from phase_gate.proof.unfailing import CLOSING, SECONDS, prove_suite
+from phase_gate.proof.unfailing import SECONDS, prove_suite
 from phase_gate.proof.verdicts import Proof
 from phase_gate.report.ci_files import CiOutput, annotate_places
 from phase_gate.shards.records import FOLDER, read_shards
@@ -60,11 +60,8 @@ def _prove_suite(call: Call) -> Done:
     # At the root, pytest's own settings select the tests.
     chosen = () if paths == ["."] else paths
     proof = prove_suite(root, chosen, seconds=given.seconds or SECONDS, show=print_progress)
-    findings = [each for each in proof.altered if each.text or each.shown == "not-tried"]
-    document = {**spell_out(proof), "altered": len(proof.altered), "findings": spell_out_each(findings)}
-    code = exit_codes.GATE_CLOSED if proof.of(*CLOSING) else exit_codes.OPEN
-    code = exit_codes.NOT_TRUSTED if proof.problem else code
-    return _answer(call, "a check that can't fail", render_suite(proof), document, code)
+    code = _exit_code(proof, required=False)
+    return _answer(call, "a check that can't fail", render_suite(proof), spell_out(proof), code)
 
 
 def _prove_task(call: Call) -> Done:

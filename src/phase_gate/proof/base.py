@@ -14,15 +14,13 @@ from pathlib import Path, PurePosixPath
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.inventory import join_id, split_id
 from phase_gate.proof.experiment import COMPILED, Show, Targets, make_proof
-from phase_gate.proof.sandbox import NoSandboxError
-from phase_gate.proof.sandbox_runs import Laboratory
-from phase_gate.proof.trial import Sandboxes, Trial
+from phase_gate.proof.trial import Trial
 from phase_gate.proof.verdicts import MEANINGS, Proof, TargetProof
 from phase_gate.source.body_hash import hash_body
 from phase_gate.source.criterion_marks import guards_in_source
 from phase_gate.source.pytest_settings import FILES, file_patterns, is_test_side, matches, pytest_section
 from phase_gate.source.tests import SourceTest, find_tests, parse_source
-from phase_gate.storage.snapshots import FileSnapshot, SnapshotError
+from phase_gate.storage.snapshots import FileSnapshot
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git_command import blobs_of, find_commit, read_blobs
 from phase_gate.values import Value, replace
@@ -219,10 +217,7 @@ def prove_change(change: Change, *, seconds: float, show: Show = lambda text: No
     if missing and missing <= own:
         return Proof(problem=f"no module named {min(missing)!r}: {_how_to_install(change.root)}")
     targets = tuple(_settle(each, change, own) for each in proof.targets)
-    reworded = [each.id for each in targets if each.verdict == "passes-without" and each.id in change.old]
-    if reworded:
-        targets = _try_old_versions(targets, reworded, trial)
-    return replace(proof, targets=_tolerate(targets, change.old), starts=proof.starts + bool(reworded))
+    return replace(proof, targets=_tolerate(targets, change.old))
 
 
 def _settle(target: TargetProof, change: Change, own: Collection[str]) -> TargetProof:
@@ -255,31 +250,6 @@ def _tolerate(targets: Targets, old: Collection[str]) -> Targets:
     if all(each.verdict == "passes-without" for each in ran) and any(each.id not in old for each in ran):
         return targets
     return tuple(replace(each, is_tolerated=each.verdict == "passes-without") for each in targets)
-
-
-def _try_old_versions(targets: Targets, ids: Collection[str], trial: Trial) -> Targets:
-    """Return the targets with the outcome of the base version of each target in `ids`, run with the change.
-
-    :param ids: old targets that pass with the change and without it.
-    """
-    try:
-        sandbox = Sandboxes(replace(trial, as_now=frozenset())).treatment()
-        run = Laboratory(trial.options, trial.limits).run(sandbox, ids)
-    except (SnapshotError, NoSandboxError, OSError):
-        return targets
-    return tuple(
-        replace(each, old_version=outcome, why=_OLD_VERSION_REASONS.get(outcome, ""))
-        if each.id in ids and (outcome := run.outcome(each.id))
-        else each
-        for each in targets
-    )
-
-
-#: Outcome of a test's base version with the change -> what it means for the current version.
-_OLD_VERSION_REASONS = {
-    "passes": "it was changed without need, for its base version passes with the change, too",
-    "fails": "its base version fails with the change, so see whether it checks less now",
-}
 
 
 def sum_up(proof: Proof, change: Change) -> str:

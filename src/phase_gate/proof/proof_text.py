@@ -6,16 +6,14 @@ from collections.abc import Iterator
 
 from phase_gate.gate.inventory import split_id
 from phase_gate.proof.base import Change, sum_up
-from phase_gate.proof.unfailing import CLOSING, SuiteProof
-from phase_gate.proof.verdicts import MEANINGS, Proof, Shown, TargetProof, describe_broken
+from phase_gate.proof.verdicts import MEANINGS, Proof, TargetProof, describe_broken
 from phase_gate.report.ci_files import Place
-from phase_gate.values import Value
+from phase_gate.values import Value, replace
 from phase_gate.visible import count, name_first, show_rows
 from phase_gate.workflow.names import PASSES_ALREADY
 
 #: Problems come first.
 _ORDER = "-?!=+ "
-_OF_SUITE: dict[Shown, str] = {"still-passes": "-", "dead-assert": "!", "some-rows": "?", "not-tried": "?"}
 #: Advice for a test that checks nothing.
 _COMPARE = "its check holds for any answer, so compare the answer with a value"
 
@@ -73,14 +71,14 @@ def render_proof(proof: Proof, change: Change | None = None, *, strict: bool = F
 
 
 def _row(target: TargetProof, proof: Proof, change: Change | None, *, strict: bool) -> Row:
-    sign = "!" if target.worked_with else MEANINGS[target.verdict].sign
+    sign = "!" if target.worked_with or target.advice else MEANINGS[target.verdict].sign
     if target.is_tolerated and not strict:
-        sign = "?" if target.old_version else "="
+        sign = "="
     description = _describe(proof, target, change)
     file, name = split_id(target.id)
     is_refused = target.closes(required=strict)
-    is_doubtful = target.verdict in ("unknown", "flaky") or bool(target.old_version)
-    line = 1 if change is None else change.lines.get(target.id, 1)
+    is_doubtful = target.verdict in ("unknown", "flaky") or bool(target.advice)
+    line = target.line or (1 if change is None else change.lines.get(target.id, 1))
     return Row(
         sign=sign,
         title=target.id,
@@ -107,12 +105,16 @@ def _describe(proof: Proof, target: TargetProof, change: Change | None) -> str:
 def _sum_up(proof: Proof, change: Change | None) -> str:
     if proof.problem:
         return f"no proof: {proof.problem}"
-    spent = f"{count(proof.starts, 'run')} of pytest in {proof.seconds:g} s"
+    spent = _spent(proof)
     if change is not None:
         return f"{sum_up(proof, change)} ({spent})" if proof.starts else sum_up(proof, change)
     if not proof.targets:
         return "nothing to prove"
     return f"{proof.count('proven')} of {count(len(proof.targets), 'target')} proven ({spent})"
+
+
+def _spent(proof: Proof) -> str:
+    return f"{count(proof.starts, 'run')} of pytest in {proof.seconds:g} s"
 
 
 def _next(proof: Proof, change: Change | None, *, strict: bool) -> Iterator[str]:
@@ -133,25 +135,18 @@ def _next(proof: Proof, change: Change | None, *, strict: bool) -> Iterator[str]
         yield "next: fix the cause, or leave out --strict"
 
 
-def render_suite(proof: SuiteProof) -> RenderedProof:
-    """Return a row for each check that can't fail, is never run, or could not be tried."""
-    rows = []
-    for shown, sign in _OF_SUITE.items():
-        for each in proof.of(shown):
-            silent = f"{each.file}:{each.line} could not be tried: {each.ids[0]} does not end, or ends pytest"
-            text = each.text or silent
-            place = Place(file=each.file, line=each.line, text=text, is_error=shown in CLOSING)
-            rows.append(Row(sign=sign, title=text, place=place))
-    return RenderedProof(title="Checks that can't fail", rows=tuple(rows), end=(_sum_up_suite(proof),))
+def render_suite(proof: Proof) -> RenderedProof:
+    """Return a row for each test whose check can't fail, is never run, or could not be tried."""
+    noted = tuple(each for each in proof.targets if each.advice or not each.has("silent"))
+    rendered = render_proof(replace(proof, targets=noted))
+    return replace(rendered, title="Checks that can't fail", end=(_sum_up_suite(proof),))
 
 
-def _sum_up_suite(proof: SuiteProof) -> str:
+def _sum_up_suite(proof: Proof) -> str:
     if proof.problem:
         return f"nothing tried: {proof.problem}"
-    found = f"{count(len(proof.of('still-passes')), 'test')} can't fail"
-    dead = len(proof.of("dead-assert"))
-    found += f", {count(dead, 'assert')} {'is' if dead == 1 else 'are'} never run" if dead else ""
+    tried = sum(each.altered != "nothing" for each in proof.targets)
     return (
-        f"{found}; {len(proof.altered)} of {count(proof.passing, 'passing test')} had something to alter"
-        f" ({count(proof.starts, 'run')} of pytest in {proof.seconds:g} s)"
+        f"{count(proof.count('cannot-fail'), 'test')} can't fail; {tried} of "
+        f"{count(len(proof.targets), 'passing test')} had something to alter ({_spent(proof)})"
     )

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import marshal
-import math
 import os
 import selectors
 import shutil
@@ -45,15 +44,6 @@ _OUTPUT_KEPT = 4000
 _GRACE = 20.0
 
 
-class Limits(Value):
-    """Limits of a run."""
-
-    #: Processor seconds of each process. They do not depend on the load of the machine.
-    processor: float
-    #: Seconds on the clock, for processes that wait forever.
-    clock: float
-
-
 class Heard(Value):
     """The answers and the output of a process that has ended."""
 
@@ -65,8 +55,8 @@ class Heard(Value):
     seconds: float
     #: The end of its output.
     output: str = ""
-    #: A description of the limit that it exceeded. Empty if it ended by itself.
-    late: str = ""
+    #: It was killed at its limit.
+    is_late: bool = False
     status: int = 0
 
 
@@ -90,26 +80,23 @@ class NoSandboxError(Exception):
     """No sandbox can be created. The message is the reason."""
 
 
-def visit_sandbox(
-    sandbox: Sandbox, arguments: Iterable[str], order: Mapping[str, Any], limits: Limits, kind: Kind | None = None
-) -> Heard:
+def visit_sandbox(sandbox: Sandbox, arguments: Iterable[str], order: Mapping[str, Any], limit: float) -> Heard:
     """Run pytest in the sandbox, and return the answers. Raises NoSandboxError if no sandbox can be created.
 
     :param arguments: arguments of pytest. For a copied sandbox, the path of the root in them is replaced.
     :param order: instructions for the reporter.
+    :param limit: seconds.
     """
     # Sandboxes need inherited pipes and process groups.
     if not hasattr(os, "killpg"):
         raise NoSandboxError("there are no sandboxes on Windows: use Linux or macOS, or WSL")
     root = os.path.realpath(sandbox.root)
-    if kind != "copied" and _may_mount(root):
+    if _may_mount(root):
         # The repository may begin above the root, outside of the mount.
-        heard = _hear(root, arguments, order, limits, {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"}, mounts=sandbox)
+        heard = _hear(root, arguments, order, limit, {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"}, mounts=sandbox)
         if heard.status != namespace.NO_SANDBOX:
             return heard
         _refused.add("mounted")
-    if kind == "mounted":
-        raise NoSandboxError("this system does not allow a mount over the project")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
         try:
             folder = str(_link_neighbours(Path(os.path.realpath(made)), root))
@@ -119,7 +106,7 @@ def visit_sandbox(
             raise NoSandboxError(f"the project could not be copied: {error}") from error
         roots = [os.path.normpath(os.path.join(folder, path)) for path in _import_roots(root)]
         own = {"PYTHONPATH": os.pathsep.join([*roots, *filter(None, [os.environ.get("PYTHONPATH")])])}
-        return _hear(folder, [word.replace(root, folder) for word in arguments], order, limits, own)
+        return _hear(folder, [word.replace(root, folder) for word in arguments], order, limit, own)
 
 
 def _may_mount(root: str) -> bool:
@@ -140,7 +127,7 @@ def _hear(
     root: str,
     arguments: Iterable[str],
     order: Mapping[str, Any],
-    limits: Limits,
+    limit: float,
     own: Mapping[str, str],
     mounts: Sandbox | None = None,
 ) -> Heard:
@@ -175,7 +162,6 @@ def _hear(
             "root": root,
             "path": path,
             "temporary": str(temporary / "made"),
-            "seconds": math.ceil(limits.processor) if math.isfinite(limits.processor) else 0,
         }
         (temporary / package / "order.json").write_text(json.dumps(whole), encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-p", f"{package}.reporter", *arguments]
@@ -203,7 +189,7 @@ def _hear(
             start_new_session=True,
         )
         theirs.close()
-        received, late = _listen(process, reading, limits)
+        received, is_late = _listen(process, reading, limit)
         printed.seek(max(0, os.fstat(printed.fileno()).st_size - _OUTPUT_KEPT))
         return Heard(
             kind="copied" if mounts is None else "mounted",
@@ -211,15 +197,15 @@ def _hear(
             answers=tuple(answer for answer in map(_read_line, received.split(b"\n")) if answer.get("word") == word),
             seconds=time.monotonic() - began,
             output=printed.read().decode("utf-8", "replace"),
-            late=late,
+            is_late=is_late,
             status=process.returncode,
         )
 
 
-def _listen(process: subprocess.Popen[bytes], reading: int, limits: Limits) -> tuple[bytes, str]:
-    """Read until the process ends, and kill its group. Return the answers, and the limit that it exceeded."""
+def _listen(process: subprocess.Popen[bytes], reading: int, limit: float) -> tuple[bytes, bool]:
+    """Read until the process ends, and kill its group. Return the answers, and whether it exceeded its limit."""
     try:
-        received, late = _read_all(process, reading, limits)
+        return _read_all(process, reading, limit)
     except KeyboardInterrupt:
         # It has its own process group, so signals from the terminal do not reach it.
         with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired, KeyboardInterrupt):
@@ -230,23 +216,20 @@ def _listen(process: subprocess.Popen[bytes], reading: int, limits: Limits) -> t
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    if not late and process.returncode == -signal.SIGXCPU:
-        late = f"{limits.processor:.0f} s of processor time"
-    return received, late
 
 
-def _read_all(process: subprocess.Popen[bytes], reading: int, limits: Limits) -> tuple[bytes, str]:
-    received, since, late = bytearray(), time.monotonic(), f"{limits.clock:.0f} s"
+def _read_all(process: subprocess.Popen[bytes], reading: int, limit: float) -> tuple[bytes, bool]:
+    received, since = bytearray(), time.monotonic()
     with selectors.DefaultSelector() as selector:
         selector.register(reading, selectors.EVENT_READ)
-        while time.monotonic() - since <= limits.clock:
+        while time.monotonic() - since <= limit:
             part = os.read(reading, 1 << 16) if (ready := selector.select(0.05)) else b""
             received += part
             if ready and not part:
                 selector.unregister(reading)  # the other end is closed
             if not ready and process.poll() is not None:
-                return bytes(received), ""  # a process that it left running may keep the pipe open
-    return bytes(received), late
+                return bytes(received), False  # a process that it left running may keep the pipe open
+    return bytes(received), True
 
 
 def _read_line(line: bytes) -> Mapping[str, Any]:

@@ -11,10 +11,10 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from typing import Any
 
 from phase_gate.gate.inventory import bare_id, split_id
-from phase_gate.proof.sandbox import Heard, Kind, Limits, Sandbox, visit_sandbox
+from phase_gate.proof.sandbox import Heard, Sandbox, visit_sandbox
 from phase_gate.proof.verdicts import Outcome
 from phase_gate.storage.root import is_in_environment
-from phase_gate.values import Value, field, replace
+from phase_gate.values import Value, field
 
 #: The module with the return value of emptied functions: `inside.sentinel`, under a name that no source can know.
 SENTINEL = f"module_{os.urandom(8).hex()}"
@@ -87,9 +87,9 @@ class SandboxRun(Value):
     problem: str = ""
     #: Imported compiled files of the project, relative to its root.
     built: tuple[str, ...] = ()
-    #: It crashed, or was killed at one of its limits. Only tests that ended before count.
+    #: It crashed, or was killed at its limit. Only tests that ended before count.
     is_cut: bool = False
-    #: It exceeded one of its limits.
+    #: It exceeded its limit.
     is_late: bool = False
     #: The test that was running when the run was cut. Empty if there was none.
     at_work: str = ""
@@ -130,14 +130,12 @@ class Laboratory:
     """Runs pytest in the sandboxes of one proof, with the same arguments and limits, and counts the runs.
 
     :param words: arguments of pytest other than the tests.
+    :param limit: seconds for each run.
     :param paths: where pytest searches for tests. Default: the files of the wanted tests.
-    :param kind: the required kind of sandbox. Default: mounted if possible, else copied.
     """
 
-    def __init__(
-        self, words: Iterable[str], limits: Limits, paths: Iterable[str] | None = None, kind: Kind | None = None
-    ) -> None:
-        self._words, self.limits, self._wanted_kind = tuple(words), limits, kind
+    def __init__(self, words: Iterable[str], limit: float, paths: Iterable[str] | None = None) -> None:
+        self._words, self.limit = tuple(words), limit
         self._paths = None if paths is None else tuple(paths)
         self.starts, self.kind = 0, ""
 
@@ -155,13 +153,10 @@ class Laboratory:
         :param wanted: the tests to run, without their parameters. Default: all collected tests.
         :param watched: file -> first line -> name of the functions to watch.
         :param is_traced: record which lines of its own file each test runs.
-        :param limit: processor seconds, if less than the general limit.
+        :param limit: seconds, if less than the general limit.
         """
-        if self.starts >= MOST_STARTS and self._paths is None:
+        if self.starts >= MOST_STARTS:
             return SandboxRun(seconds=0.0, problem=f"more than {MOST_STARTS} runs were needed")
-        limits = self.limits
-        if limit < limits.processor:
-            limits = replace(limits, processor=limit)
         paths = dict.fromkeys(split_id(each)[0] for each in wanted) if self._paths is None else self._paths
         order = {
             "watched": watched or {},
@@ -169,7 +164,7 @@ class Laboratory:
             "is_traced": is_traced,
             "sentinel": SENTINEL if any(SENTINEL.encode() in text for text in sandbox.contents.values()) else "",
         }
-        heard = visit_sandbox(sandbox, (*self._words, *paths), order, limits, self._wanted_kind)
+        heard = visit_sandbox(sandbox, (*self._words, *paths), order, min(limit, self.limit))
         self.starts, self.kind = self.starts + 1, heard.kind
         return read_heard(heard, sandbox)
 
@@ -226,7 +221,7 @@ def read_heard(heard: Heard, sandbox: Sandbox) -> SandboxRun:
         problem=problem,
         built=tuple(os.path.relpath(file, folder) for file in own if file.endswith(tuple(EXTENSION_SUFFIXES))),
         is_cut=is_cut,
-        is_late=bool(heard.late),
+        is_late=heard.is_late,
         at_work=at_work,
         missing=by_kind["broken"]["missing"] if "broken" in by_kind else "",
     )
@@ -252,8 +247,8 @@ def _read_report(answer: Mapping[str, Any], folder: str, root: str) -> Report:
 def _describe_end(heard: Heard, at_work: str, left: str) -> str:
     """Describe how a run ended too early: the test, the cause, and the last line of output."""
     at = f" in {at_work}" if at_work else ""
-    if heard.late:
-        return f"it took longer than {heard.late}{at}"
+    if heard.is_late:
+        return f"it did not end in {heard.seconds:.0f} s{at}"
     lines = [line.strip() for line in heard.output.splitlines() if line.strip()]
     # pytest prints what is wrong with its options first, and then which settings it read.
     messages = [line for line in lines if "error: " in line.lower() and not line.startswith("ERROR: usage:")] or lines

@@ -78,7 +78,7 @@ def prove_before_exit(task: Task, reading: Signal, *, at: str, show: Show = lamb
 def prove_now(task: Task, *, at: str, show: Show = lambda text: None, seconds: float | None = None) -> Proof:
     """Make and record the proof of the current phase on request. Raises NotAllowedError if the phase has no proof.
 
-    :param seconds: processor time per run. Default: the project's setting.
+    :param seconds: the limit of a run. Default: the project's setting.
     """
     state, settings = task.state, task.project.configuration.proof
     phase = task.rules.phase(state.phase or "")
@@ -112,38 +112,29 @@ def load_proof(task: Task) -> Proof | None:
 def _make(
     task: Task, phase: Phase, files: Mapping[str, str], tree: str, *, seconds: float, at: str, show: Show
 ) -> Proof:
-    """Return the proof against RED. Without a RED, compare with the revision in the project's settings, if any."""
-    base, state = task.project.configuration.proof.base, task.state
-    if base and not state.freeze.red_exited:
-        return prove_against(task.project.root, base, files, seconds=seconds, show=show)
-    trial = _trial_of(task, phase, files, at=at)
-    if isinstance(trial, Proof):
-        return trial
-    measured = state.measurement
-    has_passed = measured is not None and measured.tree == tree and measured.measured.metrics.get("tests_failing") == 0
-    took = measured.targets_s if measured is not None and has_passed else None
-    return make_proof(replace(trial, seconds=seconds, took=took), show=show)
-
-
-def _trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) -> Trial | Proof:
-    """Return the trial, or a proof with the reason why no trial is possible.
+    """Return the proof against RED. Without a RED, compare with the revision in the project's settings, if any.
 
     :param at: the current time, because waivers expire.
     """
-    state, objects = task.state, task.store.objects
+    base, state = task.project.configuration.proof.base, task.state
+    if base and not state.freeze.red_exited:
+        return prove_against(task.project.root, base, files, seconds=seconds, show=show)
+    objects = task.store.objects
     frozen = objects.load_frozen(state.freeze.current)
     if not state.freeze.red_exited or frozen is None or state.targets is None:
         return Proof(problem="RED was never seen in this cycle")
     remembered = state.memory.phase.get("proof")
     if remembered is None:
         return Proof(problem="the files of the phase before were not kept")
+    measured = state.measurement
+    has_passed = measured is not None and measured.tree == tree and measured.measured.metrics.get("tests_failing") == 0
     waived = tuple(_waived_findings(state, at))
     excused = {bare_id(finding.id) for finding in waived if finding.belongs_to("tests-kept")}
     targets = sorted({bare_id(each) for each in objects.load(state.targets)} - excused)
     sources = {path for path, file in frozen.inventory.files.items() if file.is_source}
     then = from_json(FileSnapshot, objects.load(remembered))
     red = [each for each in task.rules.phases if each.tests == "failing"]
-    return Trial(
+    trial = Trial(
         root=task.project.root,
         targets=tuple(targets),
         then=then,
@@ -156,7 +147,10 @@ def _trial_of(task: Task, phase: Phase, files: Mapping[str, str], *, at: str) ->
         # In REFACTOR the targets also pass without the change, so there is no control.
         has_control=phase.name in {each.next for each in red},
         began=files_at_cycle_start(objects, state, task.project.root, files),
+        seconds=seconds,
+        took=measured.targets_s if measured is not None and has_passed else None,
     )
+    return make_proof(trial, show=show)
 
 
 def _changed_beside(task: Task, files: Mapping[str, str], then: FileSnapshot, *, since: float | None) -> dict[str, str]:

@@ -8,17 +8,13 @@ from functools import cached_property
 from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES
 from pathlib import Path
 
-from phase_gate.proof.sandbox import Limits, Sandbox
+from phase_gate.proof.sandbox import Sandbox
 from phase_gate.source.pytest_settings import is_test_side
 from phase_gate.storage.snapshots import FileSnapshot, read_snapshot
 from phase_gate.values import Value, replace
 
-#: Default limit of a run in a sandbox, in processor seconds.
-DEFAULT_SECONDS = 30.0
-#: Limits as multiples of the time outside of a sandbox: of processor time, and of clock time.
-_TIMES, _TIMES_BY_CLOCK = 10.0, 20.0
-#: The minimum ratio of the clock limit to the processor limit, because the machine may be busy.
-_CLOCK = 4.0
+#: The limit of a run is at least this multiple of the time that the targets took outside of a sandbox.
+_TIMES = 20.0
 
 
 class Trial(Value):
@@ -39,8 +35,8 @@ class Trial(Value):
     words: tuple[str, ...] = ()
     #: Sources that contain parts of tests (examples, inherited tests, assert helpers), whose failures count as checks.
     sources_with_tests: frozenset[str] = frozenset()
-    #: Processor seconds for each run. The limit is higher if the targets took more than a tenth of it outside.
-    seconds: float = DEFAULT_SECONDS
+    #: Seconds for each run. The limit is higher if the targets took long outside.
+    seconds: float
     #: Seconds that the targets took outside, with the change, if all of them passed. None if unknown.
     took: float | None = None
     #: Whether to run them without the change, too. In REFACTOR they pass without it.
@@ -53,12 +49,9 @@ class Trial(Value):
     is_change: bool = False
 
     @property
-    def limits(self) -> Limits:
-        """The limits of one run in a sandbox."""
-        took = self.took or 0.0
-        return Limits(
-            processor=max(self.seconds, _TIMES * took), clock=max(_CLOCK * self.seconds, _TIMES_BY_CLOCK * took)
-        )
+    def limit(self) -> float:
+        """The seconds that one run in a sandbox may take."""
+        return max(self.seconds, _TIMES * (self.took or 0.0))
 
 
 class Sandboxes:

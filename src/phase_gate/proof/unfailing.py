@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from phase_gate.gate.inventory import bare_id
 from phase_gate.proof.altering import Site, alter
-from phase_gate.proof.sandbox import Limits, NoSandboxError, Sandbox
+from phase_gate.proof.sandbox import NoSandboxError, Sandbox
 from phase_gate.proof.sandbox_runs import Laboratory, SandboxRun, SandboxTest
-from phase_gate.proof.verdicts import Shown, TargetProof
+from phase_gate.proof.verdicts import Proof, Shown, TargetProof
 from phase_gate.values import Value, replace
 from phase_gate.visible import count, cut
 
@@ -28,24 +29,11 @@ _LONGEST = 40
 _TIMES, SECONDS = 2.0, 120.0
 #: Short tracebacks, because almost every altered test has one and none is shown.
 _QUIETLY = ("-q", "--tb=line", "-p", "no:cacheprovider")
-#: A check that passes with any result, and one that never runs.
-CLOSING: tuple[Shown, ...] = ("still-passes", "dead-assert")
-
-
-class AlteredProof(Value):
-    """The result for an altered test function."""
-
-    #: Its tests, without their parameters. Several classes may inherit one function.
-    ids: tuple[str, ...]
-    shown: Shown
-    #: The check in question.
-    file: str
-    line: int
-    #: The message about it. Empty if the test fails, as it should.
-    text: str = ""
 
 
 class _Function(Value):
+    """An altered test function. Several classes may inherit it."""
+
     file: str
     sites: tuple[Site, ...]
     #: Its altered rows that pass without the alteration.
@@ -55,9 +43,13 @@ class _Function(Value):
     def ids(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(bare_id(row.id) for row in self.rows))
 
-    def show(self, shown: Shown, site: Site | None = None, text: str = "") -> AlteredProof:
-        line = (site or self.sites[0]).first_line
-        return AlteredProof(ids=self.ids, shown=shown, file=self.file, line=line, text=text)
+
+class _Result(Value, kw_only=False):
+    """What the altered version of a function did, and the check that a message is about."""
+
+    shown: Shown
+    line: int = 0
+    text: str = ""
 
 
 def find_unfailing(
@@ -65,44 +57,28 @@ def find_unfailing(
 ) -> tuple[TargetProof, ...]:
     """Return the targets with the results of their altered versions.
 
-    :param treatment: the run with the change in `sandbox`.
+    :param treatment: the run with the change in `sandbox`. Its tests that pass are altered.
     """
     tried = {each.id for each in targets if each.treatment == "passes"}
-    passing = [test for test in treatment.tests if test.has_passed and bare_id(test.id) in tried]
-    shown = {test_id: proof for proof in try_altered(passing, sandbox, laboratory) for test_id in proof.ids}
-    return tuple(_judge_target(each, shown[each.id]) if each.id in shown else each for each in targets)
-
-
-def _judge_target(target: TargetProof, proof: AlteredProof) -> TargetProof:
-    target = replace(target, altered=proof.shown, line=proof.line)
-    if proof.shown == "still-passes":
-        return replace(target, verdict="cannot-fail", why=proof.text)
-    return replace(target, advice=proof.text)
-
-
-def try_altered(
-    passing: Iterable[SandboxTest],
-    sandbox: Sandbox,
-    laboratory: Laboratory,
-    show: Callable[[str], None] = lambda text: None,
-) -> tuple[AlteredProof, ...]:
-    """Return the results for the functions that have values to alter.
-
-    :param passing: the tests that pass in the sandbox unaltered.
-    """
     contents: dict[str, bytes] = {}
+    passing = (test for test in treatment.tests if test.has_passed and bare_id(test.id) in tried)
     functions = [*_alter(passing, sandbox, contents)]
     if not functions:
-        return ()
+        return targets
     altered = replace(sandbox, contents={**sandbox.contents, **contents})
-    show(f"suite: {count(len(functions), 'test')} that expect something else")
     passed = _run_to_the_end(functions, altered, laboratory)
+    results: dict[str, _Result] = {}
+    for function in functions:
+        run_alone = partial(laboratory.run, altered, function.ids, is_traced=True)
+        results |= dict.fromkeys(function.ids, _judge(function, passed, run_alone))
+    return tuple(_add_result(each, results[each.id]) if each.id in results else each for each in targets)
 
-    def run_alone(function: _Function) -> SandboxRun:
-        show(f"suite: alone: {min(function.ids)}")
-        return laboratory.run(altered, function.ids, is_traced=True)
 
-    return tuple(_judge(each, passed, run_alone) for each in functions)
+def _add_result(target: TargetProof, result: _Result) -> TargetProof:
+    target = replace(target, altered=result.shown, line=result.line)
+    if result.shown == "still-passes":
+        return replace(target, verdict="cannot-fail", why=result.text)
+    return replace(target, advice=result.text)
 
 
 def _alter(passing: Iterable[SandboxTest], sandbox: Sandbox, contents: dict[str, bytes]) -> Iterator[_Function]:
@@ -155,28 +131,26 @@ def _outcomes(run: SandboxRun) -> _Outcomes:
     }
 
 
-def _judge(function: _Function, passed: _Outcomes, run_alone: Callable[[_Function], SandboxRun]) -> AlteredProof:
+def _judge(function: _Function, passed: _Outcomes, run_alone: Callable[[], SandboxRun]) -> _Result:
     still = [row for row in function.rows if passed.get(row.key)]
     if not still:
-        return function.show("fails" if any(row.key in passed for row in function.rows) else "not-tried")
-    run = run_alone(function)
+        return _Result("fails" if any(row.key in passed for row in function.rows) else "not-tried")
+    run = run_alone()
     alone = _outcomes(run)
     if not any(row.key in alone for row in still):
-        return function.show("not-tried")
+        return _Result("not-tried")
     still = [row for row in still if alone.get(row.key)]
-    if not still:
-        return function.show("fails")
     keys = {row.key for row in still}
     lines = frozenset[int]().union(*(test.lines for test in run.tests if test.key in keys))
     # A check in a block that expects an exception proves nothing if it runs: its operand raised that exception.
     relevant = [site for site in function.sites if not (site.is_under_raises and _is_run(site, lines))]
-    if not relevant:
-        return function.show("fails")
+    if not still or not relevant:
+        return _Result("fails")
     site, is_dead = relevant[0], all(site.is_under_raises for site in relevant)
     if len(still) < len(function.rows) and not is_dead:
-        return function.show("some-rows", site, _describe_rows(function, site, still))
+        return _Result("some-rows", site.first_line, _describe_rows(function, site, still))
     text = _describe(function, site, is_run=_is_run(site, lines))
-    return function.show("dead-assert" if is_dead else "still-passes", site, text)
+    return _Result("dead-assert" if is_dead else "still-passes", site.first_line, text)
 
 
 def _is_run(site: Site, lines: frozenset[int]) -> bool:
@@ -210,57 +184,43 @@ def _describe_rows(function: _Function, site: Site, still: list[SandboxTest]) ->
 # --- a whole suite, without phases or git
 
 
-class SuiteProof(Value):
-    """The results for the checks of a suite."""
-
-    #: The number of collected test functions, and of those that pass unaltered.
-    tests: int = 0
-    passing: int = 0
-    #: Results of the functions with values to alter.
-    altered: tuple[AlteredProof, ...] = ()
-    #: Why no experiment was possible. Empty if there was one.
-    problem: str = ""
-    seconds: float = 0.0
-    starts: int = 0
-
-    def of(self, *shown: Shown) -> tuple[AlteredProof, ...]:
-        return tuple(each for each in self.altered if each.shown in shown)
-
-
 def prove_suite(
     root: Path,
     paths: Iterable[str] = (),
     *,
     seconds: float = SECONDS,
     show: Callable[[str], None] = lambda text: None,
-) -> SuiteProof:
-    """Find the checks of a suite that can't fail. Does not write to the project.
+) -> Proof:
+    """Find the tests of a suite whose checks can't fail. The targets are all tests that pass.
 
     :param paths: arguments of pytest, relative to the root. Default: as in pytest's settings.
     :param seconds: how long an altered test may hang.
     """
     began = time.monotonic()
-    laboratory = Laboratory(_QUIETLY, Limits(processor=math.inf, clock=math.inf), paths)
+    laboratory = Laboratory(_QUIETLY, math.inf, paths)
     sandbox = Sandbox(root=root)
     show("suite: as it is")
     try:
         run = laboratory.run(sandbox)
-        laboratory.limits = Limits(processor=math.inf, clock=seconds + _TIMES * run.seconds)
-        passing = [test for test in run.tests if test.has_passed]
-        collected = [function for function in run.functions if "::" in function]  # others are broken files
-        proof = SuiteProof(
-            tests=len(collected),
-            passing=len({bare_id(test.id) for test in passing}),
-            altered=try_altered(passing, sandbox, laboratory, show),
-            problem="" if passing else _describe_no_pass(run, has_tests=bool(collected)),
-        )
+        laboratory.limit = seconds + _TIMES * run.seconds
+        passing = [name for name, rows in run.functions.items() if any(row.has_passed for row in rows)]
+        targets = tuple(TargetProof(id=each, verdict="no-change", treatment="passes") for each in passing)
+        show("suite: the tests expecting something else")
+        targets = tuple(map(_name_untried, find_unfailing(targets, run, sandbox, laboratory)))
+        proof = Proof(targets=targets, problem="" if targets else _describe_no_pass(run))
     except (NoSandboxError, OSError) as error:
-        proof = SuiteProof(problem=str(error))
+        proof = Proof(problem=str(error))
     return replace(proof, seconds=round(time.monotonic() - began, 1), starts=laboratory.starts)
 
 
-def _describe_no_pass(run: SandboxRun, *, has_tests: bool) -> str:
+def _name_untried(target: TargetProof) -> TargetProof:
+    if target.altered != "not-tried":
+        return target
+    return replace(target, verdict="unknown", why="it does not end, or ends pytest, if it expects something else")
+
+
+def _describe_no_pass(run: SandboxRun) -> str:
     messages = [test.report.message for test in run.tests if test.report and test.report.message]
-    if not has_tests:
+    if not any("::" in function for function in run.functions):  # others are broken files
         return run.problem or "pytest collected no test"
     return f"no test passes as it is: {messages[0] if messages else run.problem}"

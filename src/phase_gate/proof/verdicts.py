@@ -60,7 +60,6 @@ MEANINGS: Mapping[Verdict, Meaning] = {
 }
 
 Outcome = Literal["passes", "fails", "skipped", "unknown"]
-OldOutcome = Literal["", "passes", "fails", "skipped", "unknown"]
 
 #: What a test does when its expected values are altered. Only "still-passes" refutes it. "some-rows" (some rows pass)
 #: and "dead-assert" (an assert after a line that raises) are advice. "nothing": there is no value to alter.
@@ -90,9 +89,7 @@ class TargetProof(Value):
     worked_with: tuple[str, ...] = ()
     #: It passes without the change, which is allowed: it guards code that works already, or existed before.
     is_tolerated: bool = False
-    #: For an old test that passes with the change and without it: the outcome of its base version with the change.
-    old_version: OldOutcome = ""
-    #: The result with altered expected values, advice about it, and the line of the check.
+    #: The result with altered expected values, advice about it, and the line of the check in question.
     altered: Shown = "nothing"
     advice: str = ""
     line: int = 0

@@ -8,11 +8,9 @@ so that code under test finds as few signs of a sandbox as possible. This packag
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import json
 import os
-import resource
 import shutil
 import signal
 import sys
@@ -32,11 +30,6 @@ class Line:
         self._word: str = order.pop("word")
         self._pipe, self._pid = order["number"], getpid()
         _end_with(order["maker"])
-        _, most = resource.getrlimit(resource.RLIMIT_CPU)
-        # At the limit the system kills this process, and the parent sees the signal. The user's may be lower.
-        if order["seconds"]:
-            with contextlib.suppress(ValueError):
-                resource.setrlimit(resource.RLIMIT_CPU, (order["seconds"], most))
 
     def send(self, kind: str, **data: Any) -> None:
         if getpid() != self._pid:
