@@ -60,24 +60,15 @@ def test_no_diagram_on_a_page(text: str) -> None:
 
 
 def test_plantuml_on_a_page_may_do_without_its_start() -> None:
-    text = "```plantuml\nA -> B\n```\n\n```puml\n@startuml\nC -> D\n@enduml\n@startmindmap\n* x\n@endmindmap\n```\n"
-    assert on_page(text) == [
-        (2, "PlantUML", "A -> B"),
-        (6, "PlantUML", "@startuml\nC -> D\n@enduml"),
-        (9, "PlantUML", "@startmindmap\n* x\n@endmindmap"),
-    ]
+    text = "```plantuml\nA -> B\n```\n\n```puml\n@startuml\nC -> D\n@enduml\n```\n"
+    assert on_page(text) == [(2, "PlantUML", "A -> B"), (6, "PlantUML", "@startuml\nC -> D\n@enduml")]
 
 
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
         pytest.param("a.mmd", PIE, [(1, "Mermaid")], id="mmd"),
-        pytest.param(
-            "a.puml",
-            "' two\n@startuml\nA -> B\n@enduml\n\n@startuml\nC -> D\n",
-            [(2, "PlantUML"), (6, "PlantUML")],
-            id="two-in-a-file",
-        ),
+        pytest.param("a.puml", "' one\n@startuml\nA -> B\n@enduml\n", [(1, "PlantUML")], id="puml"),
         pytest.param("style.puml", "skinparam monochrome true\n", [], id="a-file-for-others-to-include"),
     ],
 )

@@ -7,18 +7,15 @@ itself, if it is installed.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import signal
+import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from phase_gate.evidence.documents.library import DIAGRAM_SUFFIXES, Language, Page
-from phase_gate.evidence.process.run import run_process
 from phase_gate.values import Value
 
 if TYPE_CHECKING:
@@ -56,19 +53,16 @@ def find_on_page(page: Page, file: str) -> Iterator[Diagram]:
     """Yield the diagrams of a document."""
     for block in page.blocks:
         language = _LANGUAGES.get(block.language)
-        if language == "PlantUML":
-            yield from _split_plantuml(block.text, file, block.line, wrap=True)
-        elif language is not None:
+        if language is not None:
             yield Diagram(file=file, line=block.line, language=language, text=block.text)
 
 
 def find_in_file(text: str, file: str) -> Iterator[Diagram]:
-    """Yield the diagrams of a diagram file. Its suffix determines the language."""
+    """Yield the diagram of a diagram file. Its suffix determines the language."""
     language = DIAGRAM_SUFFIXES[file[file.rindex(".") :].lower()]
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if language == "PlantUML":
-        yield from _split_plantuml(text, file, 1, wrap=False)
-    else:
+    # Without a start, it is a file for other diagrams to include.
+    if language != "PlantUML" or _START.search(text):
         yield Diagram(file=file, line=1, language=language, text=text)
 
 
@@ -93,32 +87,13 @@ def _mermaid_body(text: str) -> str:
 
 # --- PlantUML
 
-_START = re.compile(r"^[ \t]*@start(\w+)", re.M)
-_END = re.compile(r"^[ \t]*@end\w+.*$", re.M)
+_START = re.compile(r"^[ \t]*@start\w+", re.M)
+#: Of its answer to `-syntax`: the line, and the reason.
+_PLANTUML_ERROR = re.compile(r"^ERROR\s+(\d+)\s+(.*)$", re.M)
 _PLANTUML_C4 = re.compile(
     r"^[ \t]*!include(?:url|_once|_many)?\s+(?:<C4/C4\w*>|\S*C4_\w+(?:\.puml)?)[ \t]*$", re.M | re.I
 )
 _PLANTUML_NOISE = re.compile(r"/'.*?(?:'/|\Z)|^[ \t]*(?:'|@start|@end|!|title\b|skinparam\b)[^\n]*$", re.S | re.M)
-
-
-def _split_plantuml(text: str, file: str, line: int, *, wrap: bool) -> Iterator[Diagram]:
-    """Yield each `@startuml … @enduml`. A block in a document may omit these lines."""
-    starts = list(_START.finditer(text))
-    if not starts and wrap:
-        # Add no line for the start, so that the parser's line numbers stay correct.
-        yield Diagram(file=file, line=line, language="PlantUML", text=text)
-    counted = 0
-    for index, start in enumerate(starts):
-        # Count from the start of the previous diagram, because a file may contain thousands.
-        line, counted = line + text.count("\n", counted, start.start()), start.start()
-        limit = starts[index + 1].start() if index + 1 < len(starts) else len(text)
-        end = _END.search(text, start.end(), limit)
-        yield Diagram(
-            file=file,
-            line=line,
-            language="PlantUML",
-            text=text[start.start() : limit if end is None else end.end()],
-        )
 
 
 # --- all
@@ -204,77 +179,46 @@ def _parse(parser: Merman, diagram: Diagram) -> Checked:
 # --- whether PlantUML diagrams are valid
 
 
-NO_PLANTUML = "PlantUML is not installed (put plantuml into PATH, or name its jar in PLANTUML_JAR)"
-#: The maximum number of bytes of its output.
-_KEPT = 1 << 20
-#: Parts of its messages about includes that could not be loaded. The diagram itself may be valid.
-_ABOUT_INCLUDES = ("include", "cannot open url", "cannot find", "no such file")
+NO_PLANTUML = "PlantUML is not installed (put plantuml into PATH)"
 
 
-def find_plantuml(environment: Mapping[str, str]) -> list[str] | None:
-    """Return PlantUML's command line. None if it is not installed."""
-    jar = environment.get("PLANTUML_JAR")
-    java = shutil.which("java", path=environment.get("PATH"))
-    if jar and java and os.path.isfile(jar):
-        return [java, "-Djava.awt.headless=true", "-jar", jar]
-    script = shutil.which("plantuml", path=environment.get("PATH"))
-    return None if script is None else [script]
-
-
-def check_plantuml(
-    diagrams: Iterable[Diagram], root: Path, *, timeout: float, environment: Mapping[str, str] = os.environ
-) -> Iterator[Checked]:
+def check_plantuml(diagrams: Iterable[Diagram], root: Path, *, timeout: float) -> Iterator[Checked]:
     """Yield PlantUML's result for each diagram.
 
     :param timeout: seconds for all diagrams together.
     """
-    command = find_plantuml(environment)
+    command = shutil.which("plantuml")
     deadline = time.monotonic() + timeout
     for diagram in diagrams:
-        if _START.match(diagram.text) and not _END.search(diagram.text):
-            yield Checked(diagram=diagram, flaw="@start... without its @end...", line=diagram.line)
-        elif command is None:
+        if command is None:
             yield Checked(diagram=diagram, unknown=NO_PLANTUML)
-        else:
-            try:
-                yield _ask(command, diagram, root, max(0.1, deadline - time.monotonic()), environment)
-            except OSError as error:
-                yield Checked(diagram=diagram, unknown=f"PlantUML: {error}")
+            continue
+        try:
+            yield _ask(command, diagram, root, max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            yield Checked(diagram=diagram, unknown="PlantUML did not answer in time")
+        except OSError as error:
+            yield Checked(diagram=diagram, unknown=f"PlantUML: {error}")
 
 
-def _ask(command: list[str], diagram: Diagram, root: Path, seconds: float, environment: Mapping[str, str]) -> Checked:
-    """Return PlantUML's result for a diagram. Raises OSError if it does not run, or does not end in time."""
-    has_start = _START.match(diagram.text) is not None
-    with TemporaryDirectory() as kept:
-        given, log = Path(kept, "given.puml"), Path(kept, "output.txt")
-        given.write_text(
-            f"{diagram.text}\n" if has_start else f"@startuml\n{diagram.text}\n@enduml\n", encoding="utf-8"
-        )
-        ended = run_process(
-            [*command, "-charset", "UTF-8", "-syntax"],
-            shell=False,
-            cwd=(root / diagram.file).parent,  # includes are relative to it
-            environment=environment,
-            timeout=seconds,
-            log=log,
-            limit=_KEPT,
-            stdin=given,
-            leaves_none=True,
-        )
-        if ended.interrupted_by:
-            signal.raise_signal(ended.interrupted_by)
-        if ended.code is None:
-            raise OSError(ended.problem or "it did not answer in time")
-        assert ended.stdout is not None, "it was asked for"
-        output = ended.stdout.read_text(encoding="utf-8", errors="replace")
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    if ended.code == 0 and lines and "ERROR" not in lines:
+def _ask(command: str, diagram: Diagram, root: Path, seconds: float) -> Checked:
+    """Return PlantUML's result. Raises OSError if it does not run, and TimeoutExpired if it does not end in time."""
+    has_start = _START.search(diagram.text) is not None
+    done = subprocess.run(
+        [command, "-charset", "UTF-8", "-syntax"],
+        input=diagram.text if has_start else f"@startuml\n{diagram.text}\n@enduml\n",
+        cwd=(root / diagram.file).parent,  # includes are relative to it
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        timeout=seconds,
+        check=False,
+    )
+    found = _PLANTUML_ERROR.search(done.stdout)
+    if found is None and done.returncode == 0 and done.stdout.strip():
         return Checked(diagram=diagram)
-    if lines[:1] != ["ERROR"] or len(lines) < 2 or not lines[1].isdigit():
-        return Checked(diagram=diagram, unknown=f"PlantUML ended with {ended.code} and reported nothing about it")
-    why = " ".join(lines[2:]) or "it is refused"
-    if any(words in why.lower() for words in _ABOUT_INCLUDES):
-        return Checked(diagram=diagram, unknown=f"PlantUML: {why}")
+    if found is None:
+        return Checked(diagram=diagram, unknown=f"PlantUML ended with {done.returncode} and reported nothing about it")
     # PlantUML counts lines from 0, and @startuml is the first line.
-    inner = int(lines[1]) - (0 if has_start else 1)
-    return Checked(diagram=diagram, flaw=f"PlantUML: {why}", line=diagram.line + max(0, inner))
+    inner = int(found[1]) - (0 if has_start else 1)
+    return Checked(diagram=diagram, flaw=f"PlantUML: {found[2]}", line=diagram.line + max(0, inner))

@@ -27,8 +27,6 @@ Language = Literal["Mermaid", "PlantUML"]
 #: A larger file is data or output, not written text.
 MAX_BYTES = 4 * 1024 * 1024
 
-_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
-
 #: Supported markup. Other files in the folders of documents are not documents.
 DOCUMENT_SUFFIXES = (".md", ".markdown")
 
@@ -111,8 +109,7 @@ def _read(path: Path) -> str | None:
         content = path.read_bytes()
     except OSError:
         return None
-    encoding = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "utf-8")
-    text = content.decode(encoding, "replace")
+    text = content.decode("utf-8-sig", "replace")
     return None if "\0" in text else text
 
 
