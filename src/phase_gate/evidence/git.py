@@ -6,9 +6,7 @@ began, and has the same content now, has not changed.
 
 from __future__ import annotations
 
-import hashlib
 import os
-from pathlib import Path
 from typing import Any
 
 from phase_gate.evidence.context import EvidenceContext, Provider
@@ -96,29 +94,13 @@ def _names(context: EvidenceContext) -> str:
 
 def _look(context: EvidenceContext) -> dict[str, Any]:
     """Return a snapshot: the commit, and the uncommitted files with content ids, without the state folder."""
-    status = read_status(str(context.root))
-    dirty = {path: _identify(context.root, path) for path in status.rows if not _is_ours(context, path)}
+    status, contents = read_status(str(context.root)), Contents(str(context.root))
+    dirty = {path: contents.find(path) or "" for path in status.dirty if not _is_ours(context, path)}
     return {"head": status.head, "dirty": dirty}
 
 
 def _is_ours(context: EvidenceContext, path: str) -> bool:
     return ".phase-gate" in path.split("/") or (context.root / path).is_relative_to(context.state_folder)
-
-
-def _identify(root: Path, path: str) -> str:
-    """Return an id of the content. Empty if the file does not exist."""
-    file = root / path
-    if file.is_dir() and not file.is_symlink():  # a submodule, or a clone that was not added
-        return "repository " + hashlib.sha256(_describe_repository(str(file))).hexdigest()
-    return Contents(str(root)).find(path) or ""
-
-
-def _describe_repository(folder: str) -> bytes:
-    try:
-        status = read_status(folder, untracked="normal")
-    except NoGitError:
-        return b""
-    return os.fsencode("\0".join((status.head or "", *(f"{what} {path}" for path, what in status.rows.items()))))
 
 
 def _changed(context: EvidenceContext, before: Any, now: dict[str, Any]) -> set[str]:
@@ -131,11 +113,9 @@ def _changed(context: EvidenceContext, before: Any, now: dict[str, Any]) -> set[
         old = before["head"] or _empty_tree(root)
         listed = run_git(root, "diff-tree", "-r", "--name-only", "--relative", "-z", old, now["head"] or old)
         differs = {path for path in os.fsdecode(listed).split("\0") if path and not _is_ours(context, path)}
-    was, dirty = before["dirty"], now["dirty"]
+    was, dirty, contents = before["dirty"], now["dirty"], Contents(root)
     changed = (differs | set(dirty)) - set(was)
-    return changed | {
-        path for path, content in was.items() if dirty.get(path, _identify(context.root, path)) != content
-    }
+    return changed | {path for path, content in was.items() if dirty.get(path, contents.find(path) or "") != content}
 
 
 def _count_commits(context: EvidenceContext, before: Any, now: dict[str, Any]) -> int:

@@ -22,7 +22,7 @@ from phase_gate.gate.measured import QUALITY_METRICS, Finding, Measured, Table
 from phase_gate.source.pytest_settings import is_in_test_folder, is_named_like_test
 from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.values import Value
-from phase_gate.visible import count, name_first
+from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue
 
 #: Complexity, and too many returns, branches, arguments or statements in a function. Checked in every project.
@@ -31,14 +31,10 @@ READING_RULES = "C901,PLR0911,PLR0912,PLR0913,PLR0915"
 _USUAL_RULES = "E4,E7,E9,F"
 #: Files with ruff's settings. The last one also contains settings of other tools.
 _SETTINGS = ("ruff.toml", ".ruff.toml", "pyproject.toml")
-#: Ruff's codes for a file that it can't read. Older versions have no code for invalid syntax.
-_UNREADABLE = ("invalid-syntax", None, "E902")
-#: Files per call, because the length of a command line is limited.
-_AT_ONCE = 2000
 #: Seconds. A thousand files take about one.
 _TIMEOUT = 120.0
-#: The number of files that a warning names, and that the table names.
-_WARNED, _SHOWN = 3, 8
+#: The number of files that the table names.
+_SHOWN = 8
 
 
 class QualityProvider(Provider):
@@ -55,7 +51,7 @@ class QualityProvider(Provider):
             return None
         look = _look(context)
         counts = {path: len(found) for path, found in look.found.items()}
-        return to_json(_Before(contents=look.contents, counts=counts, unread=frozenset(look.unread), rules=look.rules))
+        return to_json(_Before(contents=look.contents, counts=counts, rules=look.rules))
 
 
 class SourcesProvider(Provider):
@@ -74,10 +70,9 @@ PROVIDER, SOURCES = QualityProvider(), SourcesProvider()
 class _Look(Value):
     """The code at one time."""
 
-    #: File -> content id; -> findings, if ruff can read it; -> the reason, if it can't.
+    #: File -> content id; -> findings.
     contents: Mapping[str, str]
     found: Mapping[str, tuple[Finding, ...]]
-    unread: Mapping[str, str]
     #: A digest of ruff's version, its settings and ours.
     rules: str
 
@@ -87,7 +82,6 @@ class _Before(Value):
 
     contents: Mapping[str, str]
     counts: Mapping[str, int]
-    unread: frozenset[str]
     rules: str
 
 
@@ -141,25 +135,23 @@ def _compare(context: EvidenceContext) -> Measured:
         remedy = f"set that back, or take it as it is: {_begin_anew(context)}"
         return Measured(warnings=(f"quality is unknown: {changed}; {remedy}",))
     scope = _scope(context.recall("sources"), before, look)
-    worst_first = sorted(scope & look.found.keys(), key=lambda path: (-len(look.found[path]), path))
+    worst_first = sorted(scope, key=lambda path: (-len(look.found[path]), path))
     places = [finding for path in worst_first for finding in look.found[path]]
-    # A file that can't be read, now or before, is in neither sum, so that breaking a file is no improvement.
-    left_out = {*look.unread, *(() if before is None else before.unread)}
-    now = {path: len(found) for path, found in look.found.items() if path not in left_out}
-    metrics: dict[str, MetricValue] = {"quality_after": -sum(now.values()), "improvements_found": len(places)}
-    then = now
+    now = {path: len(found) for path, found in look.found.items()}
+    then = now if before is None else before.counts
+    metrics: dict[str, MetricValue] = {
+        "quality_after": -sum(now.values()),
+        "improvements_found": len(places),
+        "no_more_improvements_identified": not places,
+    }
     if before is not None:
-        then = {path: number for path, number in before.counts.items() if path not in left_out}
         difference = sum(then.values()) - sum(now.values())
         metrics |= {"quality_before": -sum(then.values()), "quality_delta": difference}
-    # Without findings, the result is unknown if a file could not be read.
-    if places or not scope & look.unread.keys():
-        metrics["no_more_improvements_identified"] = not places
     return Measured(
         metrics=metrics,
         findings=(*_find_worse(sum(then.values()), sum(now.values())), *places),
         tables=_make_table(then, now, scope, is_compared=before is not None),
-        warnings=(*_warn_unread(look, scope), *(_warn_unknown_before(context) if before is None else ())),
+        warnings=tuple(_warn_unknown_before(context)) if before is None else (),
     )
 
 
@@ -209,12 +201,6 @@ def _cell(before: int, now: int) -> str:
     return str(now) if before == now else f"{before}->{now}"
 
 
-def _warn_unread(look: _Look, scope: set[str]) -> Iterator[str]:
-    unread = [f"{path} ({look.unread[path]})" for path in sorted(look.unread.keys() & scope)]
-    if unread:
-        yield f"quality is unknown for {name_first(unread, _WARNED)}"
-
-
 def _warn_unknown_before(context: EvidenceContext) -> Iterator[str]:
     if names := context.wanted & {"quality_before", "quality_delta"}:
         yield f"{_are(names)} unknown: nothing was measured when the phase began; {_begin_anew(context)}"
@@ -236,19 +222,13 @@ def _look(context: EvidenceContext) -> _Look:
 
     contents, settings = take_sources(context), _read_settings(context)
     found: dict[str, tuple[Finding, ...]] = dict.fromkeys(contents, ())
-    unread: dict[str, str] = {}
-    for path, row in _check(context, _rules(settings), sorted(contents)):
-        line, message = row["location"]["row"], row["message"]
-        if row["code"] in _UNREADABLE:
-            unread.setdefault(path, f"line {line}: {message[:1].lower()}{message[1:]}")
-            continue
-        detail = f"{row['code']} {message}"
+    for path, row in _check(context, _rules(settings), contents):
+        detail, line = f"{row['code'] or 'invalid-syntax'} {row['message']}", row["location"]["row"]
         found[path] += (Finding(slug="could-improve", tier="advisory", file=path, line=line, detail=detail),)
     rules = json.dumps([version("ruff"), to_json(context.configuration.evidence.quality), settings], sort_keys=True)
     return _Look(
         contents=contents,
-        found={path: findings for path, findings in found.items() if path not in unread},
-        unread=unread,
+        found=found,
         rules=hashlib.sha256(rules.encode()).hexdigest(),
     )
 
@@ -275,35 +255,34 @@ def _settings_of_ruff(name: str, data: bytes) -> str:
     return json.dumps(section, sort_keys=True, default=str)
 
 
-def _check(context: EvidenceContext, rules: Iterable[str], paths: list[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _check(
+    context: EvidenceContext, rules: Iterable[str], paths: Iterable[str]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield ruff's findings with paths relative to the root. Ruff changes no file, whatever the project's settings."""
     from ruff.__main__ import find_ruff_bin
 
     root = os.path.realpath(context.root)
     known = {os.path.join(root, path): path for path in paths}
     command = [find_ruff_bin(), "check", "--no-fix", "--no-cache", "--exit-zero", "--quiet", "--output-format=json"]
-    command += ["--ignore-noqa", *rules, "--"]
-    environment = {name: text for name, text in os.environ.items() if not name.startswith("RUFF_")}
-    for start in range(0, len(paths), _AT_ONCE):
-        done = subprocess.run(
-            [*command, *paths[start : start + _AT_ONCE]],
-            cwd=root,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_TIMEOUT,
-            check=False,
-        )
-        if done.returncode != 0:
-            message = " ".join(done.stderr.decode("utf-8", "replace").split())[:300] or "it printed no message"
-            raise RuntimeError(f"ruff ended with {done.returncode}: {message}")
-        rows = json.loads(done.stdout or b"[]")
-        yield from ((path, row) for row in rows if (path := known.get(row["filename"])) is not None)
+    done = subprocess.run(
+        [*command, "--ignore-noqa", *rules, "."],
+        cwd=root,
+        env={name: text for name, text in os.environ.items() if not name.startswith("RUFF_")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_TIMEOUT,
+        check=False,
+    )
+    if done.returncode != 0:
+        message = " ".join(done.stderr.decode("utf-8", "replace").split())[:300] or "it printed no message"
+        raise RuntimeError(f"ruff ended with {done.returncode}: {message}")
+    rows = json.loads(done.stdout or b"[]")
+    return ((path, row) for row in rows if (path := known.get(row["filename"])) is not None)
 
 
 def _rules(settings: Mapping[str, str]) -> Iterable[str]:
     if settings:
-        return ("--force-exclude", f"--extend-select={READING_RULES}")
+        return (f"--extend-select={READING_RULES}",)
     return (
         "--isolated",
         f"--select={_USUAL_RULES},{READING_RULES}",

@@ -210,24 +210,21 @@ def ask_git(root: Path, *arguments: str) -> str:
 
 
 class Status(Value):
-    """The commit, None before the first one, and path -> two status letters, the second for the work tree."""
+    """The commit, None before the first one, and the paths of uncommitted files."""
 
     head: str | None
-    rows: dict[str, str]
+    dirty: tuple[str, ...]
 
 
-def read_status(folder: str, *, untracked: str = "all") -> Status:
-    """Return the uncommitted files below a folder, by paths from there. Raises NoGitError.
-
-    :param untracked: a value of `--untracked-files`.
-    """
-    options = ("--no-renames", "--ignore-submodules=none", f"--untracked-files={untracked}")
+def read_status(folder: str) -> Status:
+    """Return the uncommitted files below a folder, by paths from there. Raises NoGitError."""
+    options = ("--no-renames", "--ignore-submodules=none", "--untracked-files=all")
     output = run_git(folder, "status", "--porcelain", "-z", *options, "--", ".")
     # Paths are relative to the top of the repository, and the folder may be below it.
     is_top = os.path.lexists(os.path.join(folder, ".git"))
     prefix = "" if is_top else os.fsdecode(run_git(folder, "rev-parse", "--show-prefix")).rstrip("\n")
-    rows = {row[3:].removeprefix(prefix): row[:2] for row in os.fsdecode(output).split("\0") if row}
-    return Status(head=head_of(Path(folder)) or None, rows=rows)
+    dirty = tuple(row[3:].removeprefix(prefix) for row in os.fsdecode(output).split("\0") if row)
+    return Status(head=head_of(Path(folder)) or None, dirty=dirty)
 
 
 # --- queries
