@@ -149,7 +149,7 @@ def port() -> Iterator[int]:
 def test_a_port_in_use_is_named_and_refutes_nothing(tmp_path: Path, port: int) -> None:
     test = f"{TEST_ADD}    import socket\n\n    socket.create_server(('127.0.0.1', {port}))\n"
     target = prove(tmp_path, {"calc.py": ADD}, red={"test_calc.py": test})
-    assert (target.verdict, "a port that it wants is in use" in target.why) == ("unknown", True), target
+    assert (target.verdict, "Address already in use" in target.why) == ("unknown", True), target
 
 
 def test_the_limit_follows_what_the_targets_took_outside() -> None:
@@ -187,7 +187,6 @@ BUILT = "as it was built last, and {} has changed: nothing is built in a sandbox
     [
         pytest.param("fast.py", "def two():\n    return 0\n", "def two():\n    return 2\n", "proven", "", id="from-it"),
         pytest.param("fast.py", "two = int\n", "def two():\n    return 1\n", "fails-with", "1 == 2", id="hides-it"),
-        pytest.param("fast.py", "import a__mypyc", "import a__mypyc as a", "unknown", BUILT, id="needs-it"),
         pytest.param("fast.c", "before", "after", "unknown", BUILT, id="its-source-changed"),
         pytest.param("notes.txt", "before", "after", "passes-without", "", id="something-else-changed"),
     ],

@@ -80,8 +80,8 @@ def find_change(root: Path, revision: str, now: Mapping[str, str], *, left_out: 
         if found := _tests(present):
             after |= {join_id(path, test.name): test for test in found}
             guards |= {join_id(path, name) for name in guards_in_source(parse_source(present))}
-    # A test has moved if its body was elsewhere and is no longer there. Each old test matches at most one new test.
-    free = [body for test_id, body in before.items() if test_id not in after or after[test_id].body != body]
+    # A test has moved if its body was elsewhere and is no longer there.
+    free = {body for test_id, body in before.items() if test_id not in after or after[test_id].body != body}
     is_left_out = compile_globs(tuple(left_out))
     lines: dict[str, int] = {}
     marked: list[str] = []
@@ -90,7 +90,6 @@ def find_change(root: Path, revision: str, now: Mapping[str, str], *, left_out: 
         if before.get(test_id) == test.body or is_left_out(split_id(test_id)[0]):
             continue
         if test.body in free:
-            free.remove(test.body)
             moved.append(test_id)
         elif test_id in guards:
             marked.append(test_id)

@@ -64,8 +64,6 @@ class _Experiment:
         self._notes = [
             f"{path} was too large to be kept: the sandboxes have it as it is now" for path in self._sandboxes.too_large
         ]
-        #: Compiled modules that the targets need.
-        self._built: list[str] = []
         self._sources: dict[str, ChangedSource] = {}
         self._load_sources(sorted(self._sandboxes.changed - trial.frozen))
 
@@ -131,9 +129,7 @@ class _Experiment:
             self._load_sources(needed)
             again = self._run_watched(wider)
             if not again.is_cut and not any(again.outcome(target) == "fails" for target in failing):
-                self._built = [path for path in needed if path in self._sandboxes.built]
-                if not self._built:
-                    self._notes.append(f"the targets need files that came after RED: {name_first(needed)}")
+                self._notes.append(f"the targets need files that came after RED: {name_first(needed)}")
                 return wider, (again,)
         if not run.is_cut:
             return sandbox, (run,)
@@ -176,15 +172,11 @@ class _Experiment:
 
     def _why_built(self, target: TargetProof, controls: Runs) -> str:
         """Describe the compiled module that a target used although its source has changed. Empty if there is none."""
-        imported = sorted({path for run in controls for path in run.built})
-        sources = sorted(path for path in self._sandboxes.changed if path.endswith(COMPILED))
-        if self._built and target.verdict == "proven":
-            built, source = min(self._built), f"{min(self._built).partition('.')[0]}.py"
-        elif imported and sources and target.verdict == "passes-without":
-            built, source = imported[0], sources[0]
-        else:
+        imported = {path for run in controls for path in run.built}
+        sources = [path for path in self._sandboxes.changed if path.endswith(COMPILED)]
+        if not imported or not sources or target.verdict != "passes-without":
             return ""
-        return f"{built} is as it was built last, and {source} has changed: nothing is built in a sandbox"
+        return f"{min(imported)} is as it was built last, and {min(sources)} has changed: nothing is built in a sandbox"
 
     # --- further experiments
 

@@ -247,14 +247,14 @@ def _value(stub: Stub) -> str:
 
 
 def _body(name: str, node: FunctionNode, stub: Stub) -> str:
-    value, last = _value(stub), name.rpartition(".")[2]
-    if _is_generator(node):
+    value = _value(stub)
+    if any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(node)):
         # It yields nothing, or only the value: a test may expect an empty result.
         return "return\nyield" if stub == "false" else f"yield {value}"
-    if last == "__init__":
+    if name.rpartition(".")[2] == "__init__":
         # Set its attributes, so that methods find them and the test's own check fails.
         return "\n".join([*(f"{each} = {value}" for each in _attributes(node)), "return None"])
-    return "return None" if last in ("__exit__", "__aexit__") else f"return {value}"
+    return f"return {value}"
 
 
 def _attributes(node: FunctionNode) -> list[str]:
@@ -264,14 +264,3 @@ def _attributes(node: FunctionNode) -> list[str]:
     stored = (each for each in ast.walk(node) if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store))
     found = (f"{own}.{each.attr}" for each in stored if isinstance(each.value, ast.Name) and each.value.id == own)
     return list(dict.fromkeys(found))
-
-
-def _is_generator(node: FunctionNode) -> bool:
-    waiting: list[ast.AST] = list(node.body)
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, (ast.Yield, ast.YieldFrom)):
-            return True
-        if not isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            waiting.extend(ast.iter_child_nodes(each))
-    return False

@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 from phase_gate.proof import namespace
 from phase_gate.storage.root import is_in_environment
-from phase_gate.storage.tree.listing import SKIP_MARKS, SKIPPED_FOLDERS
+from phase_gate.storage.tree.listing import SKIPPED_FOLDERS
 from phase_gate.values import Value, field
 
 #: How a sandbox is created: mounted at the project's own path, or copied to a folder.
@@ -40,8 +40,6 @@ _refused: set[str] = set()
 _MOUNTS = "/proc/self/mountinfo"
 #: How much of pytest's output is kept, to explain a run without results.
 _OUTPUT_KEPT = 4000
-#: Seconds for pytest to end after an interrupt, while fixtures clean up.
-_GRACE = 20.0
 
 
 class Heard(Value):
@@ -112,10 +110,7 @@ def visit_sandbox(sandbox: Sandbox, arguments: Iterable[str], order: Mapping[str
 def _may_mount(root: str) -> bool:
     if not sys.platform.startswith("linux") or "mounted" in _refused:
         return False
-    try:
-        mounts = Path(_MOUNTS).read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return False
+    mounts = Path(_MOUNTS).read_text(encoding="utf-8", errors="surrogateescape")
     # An overlay would hide anything that is mounted below the root.
     return not any(row.split()[4].startswith(f"{root}/") for row in mounts.splitlines() if row.count(" ") > 4)
 
@@ -206,12 +201,6 @@ def _listen(process: subprocess.Popen[bytes], reading: int, limit: float) -> tup
     """Read until the process ends, and kill its group. Return the answers, and whether it exceeded its limit."""
     try:
         return _read_all(process, reading, limit)
-    except KeyboardInterrupt:
-        # It has its own process group, so signals from the terminal do not reach it.
-        with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired, KeyboardInterrupt):
-            os.kill(process.pid, signal.SIGINT)
-            process.wait(_GRACE)
-        raise
     finally:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -257,7 +246,7 @@ def _link_neighbours(folder: Path, root: str) -> Path:
         for entry in os.scandir(source):
             if entry.name == ".git":
                 _point_at_repository(entry.path, folder)
-            elif entry.name not in (name, *SKIPPED_FOLDERS):
+            elif entry.name != name:
                 os.symlink(entry.path, folder / entry.name)
         source, folder = source / name, folder / name
         folder.mkdir()
@@ -271,7 +260,8 @@ def _copy_project(top: str, target: str) -> None:
         folders[:] = [
             name
             for name in folders
-            if not _is_skipped(os.path.join(folder, name), name, top)
+            if name not in SKIPPED_FOLDERS
+            and not is_in_environment(os.path.join(folder, name, "x"), top)
             and not f"{target}{os.sep}".startswith(os.path.join(folder, name, ""))
         ]
         below = os.path.join(target, os.path.relpath(folder, top))
@@ -303,17 +293,8 @@ def _point_at_repository(repository: str, target: Path) -> None:
         shutil.copy2(repository, os.path.join(target, ".git"))
 
 
-def _is_skipped(path: str, name: str, top: str) -> bool:
-    if name in SKIPPED_FOLDERS:
-        return True
-    return any(os.path.exists(os.path.join(path, mark)) for mark in SKIP_MARKS) or is_in_environment(
-        os.path.join(path, "x"), top
-    )
-
-
 def _import_roots(top: str) -> list[str]:
     """Return the folders of the project on Python's import path, relative to the root."""
     found = [os.path.realpath(each or os.getcwd()) for each in sys.path]
     inside = [each for each in found if each.startswith(top + os.sep) and not is_in_environment(each + os.sep, top)]
-    inside += [os.path.join(top, "src")]
-    return [os.path.relpath(each, top) for each in dict.fromkeys(inside) if os.path.isdir(each)]
+    return [os.path.relpath(each, top) for each in inside if os.path.isdir(each)]

@@ -117,9 +117,8 @@ class SandboxRun(Value):
         return "passes" if any(report.has_passed for report in reports) else "skipped"
 
     def failure(self, target: str) -> Report | None:
-        """Return the report of the first row that failed, else of one that was skipped."""
-        reports = [report for report in self.of(target) if not report.has_passed]
-        return min(reports, key=lambda report: report.is_skipped, default=None)
+        """Return the report of the first row that failed."""
+        return next((report for report in self.of(target) if report.has_failed), None)
 
 
 #: The maximum number of runs in a proof. Results of further runs are unknown. A time limit would depend on the load.
@@ -251,7 +250,7 @@ def _describe_end(heard: Heard, at_work: str, left: str) -> str:
         return f"it did not end in {heard.seconds:.0f} s{at}"
     lines = [line.strip() for line in heard.output.splitlines() if line.strip()]
     # pytest prints what is wrong with its options first, and then which settings it read.
-    messages = [line for line in lines if "error: " in line.lower() and not line.startswith("ERROR: usage:")] or lines
+    messages = [line for line in lines if "error: " in line.lower()] or lines
     last = f": {messages[-1][:200]}" if messages else ""
     if heard.status < 0:
         name = {int(each): each.name for each in signal.Signals}.get(-heard.status, "a signal")

@@ -90,13 +90,10 @@ def prove_now(task: Task, *, at: str, show: Show = lambda text: None, seconds: f
         raise NotAllowedError("RED was never seen in this cycle: there is nothing to compare with", remedy=base)
     tree, allowed = task.tree, settings.seconds if seconds is None else seconds
     proof = _make(task, phase, tree.files, tree.digest, seconds=allowed, at=at, show=show)
-    if proof.problem and not proof.starts:
-        return proof  # no experiment was possible
     record = record_of(proof, task, tree=tree.digest, iteration=state.iteration)
     with task.transaction() as change:
         task.store.refuse_while_running(change.opened.state)
-        if change.state.freeze.current == record.freeze and change.state.phase == state.phase:
-            change.record(_recorded(record, at))
+        change.record(_recorded(record, at))
     return proof
 
 
@@ -129,8 +126,7 @@ def _make(
     measured = state.measurement
     has_passed = measured is not None and measured.tree == tree and measured.measured.metrics.get("tests_failing") == 0
     waived = tuple(_waived_findings(state, at))
-    excused = {bare_id(finding.id) for finding in waived if finding.belongs_to("tests-kept")}
-    targets = sorted({bare_id(each) for each in objects.load(state.targets)} - excused)
+    targets = sorted({bare_id(each) for each in objects.load(state.targets)})
     sources = {path for path, file in frozen.inventory.files.items() if file.is_source}
     then = from_json(FileSnapshot, objects.load(remembered))
     red = [each for each in task.rules.phases if each.tests == "failing"]
@@ -179,7 +175,7 @@ def _words_of_red(task: Task, phases: Collection[str]) -> tuple[str, ...]:
     words: tuple[str, ...] = ()
     for line in task.store.lines():
         data = line.event.data
-        if line.event.kind == "run-started" and data["phase"] in phases and not data["nested"]:
+        if line.event.kind == "run-started" and data["phase"] in phases:
             words = kept_arguments(map(str, data.get("arguments", ())))
     return words
 
@@ -215,8 +211,8 @@ def record_of(proof: Proof, task: Task, *, tree: str, iteration: int) -> ProofRe
     weakened = _weakened(task) if required or task.store.is_driven() else ()
     metrics = metrics_of(proof, required=required)
     metrics["proof_objections"] = int(metrics["proof_objections"] or 0) + len(weakened)
-    # If a proof is required, a finding has the reason why there is none. The verdict shows if RED was never seen.
-    is_noted = required or not (state.freeze.red_exited or settings.base)
+    # The verdict shows if RED was never seen.
+    is_noted = not (state.freeze.red_exited or settings.base)
     return ProofRecord(
         tree=tree,
         freeze=state.freeze.current,

@@ -143,7 +143,7 @@ class Sandboxes:
         )
 
     def needed(self, missing: Iterable[str]) -> list[str]:
-        """Return the left-out files that failing tests may need: missing modules, else compiled modules, else data.
+        """Return the left-out files that failing tests may need: missing modules, else data.
 
         :param missing: names of modules that could not be found.
         """
@@ -155,5 +155,4 @@ class Sandboxes:
             if path.endswith(".py")
             and any(f"/{path}".endswith((f"/{name}.py", f"/{name}/__init__.py")) for name in names)
         ]
-        built = sorted(self.built) if names else []
-        return modules or built or [path for path in late if not path.endswith(".py")]
+        return modules or [path for path in late if not path.endswith(".py")]

@@ -48,13 +48,8 @@ _IN_A_SANDBOX: dict[str, object] = {
     # The run belongs to no task.
     "phase": None,
 }
-#: Resources that may run out in a sandbox.
-_LACKS: dict[int | None, str] = {
-    errno.ENOSPC: "no space was left for what tests write",
-    errno.EDQUOT: "no space was left for what tests write",
-    errno.ENOMEM: "the system had no memory left",
-    errno.EADDRINUSE: "a port that it wants is in use",
-}
+#: Errors of a sandbox that may have no space left, or share a port with another run.
+_LACKS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EADDRINUSE})
 #: Overrides that let all wanted targets run, whatever else was selected.
 _FOR_TARGETS: dict[str, object] = {"keyword": "", "markexpr": "", "deselect": None}
 
@@ -125,12 +120,7 @@ class _Reporter:
         self._send("broken", file=file, message=_spell(failure.cause), missing=_missing_module(failure.cause))
 
     def _relative(self, path: str) -> str:
-        """Return a path relative to the root. If it seems to be outside, its folder may be a link into the root."""
-        full = os.path.abspath(path)
-        if not full.startswith(self._root + os.sep):
-            folder, name = os.path.split(full)
-            full = os.path.join(os.path.realpath(folder), name)
-        return os.path.relpath(full, self._root).replace(os.sep, "/")
+        return os.path.relpath(path, self._root).replace(os.sep, "/")
 
     # --- which tests
 
@@ -232,7 +222,7 @@ class _Reporter:
             self._raised[item.nodeid, call.when] = {
                 "files": [os.path.realpath(item.path)] if is_example else _files_of(call.excinfo.tb),
                 "missing": _missing_module(call.excinfo.value),
-                "doubt": _describe_lack(call.excinfo.value),
+                "doubt": _spell(call.excinfo.value) if getattr(call.excinfo.value, "errno", 0) in _LACKS else "",
                 "check": _is_check(call.excinfo.value),
             }
         return report
@@ -303,12 +293,6 @@ def _missing_module(error: BaseException | None) -> str:
     return ""
 
 
-def _describe_lack(error: BaseException) -> str:
-    """Describe the resource that ran out, which is not the test's fault. Empty for any other error."""
-    number = errno.ENOMEM if isinstance(error, MemoryError) else error.errno if isinstance(error, OSError) else None
-    return f"{_LACKS[number]}: {_spell(error)}" if number in _LACKS else ""
-
-
 def _files_of(traceback: TracebackType | None) -> list[str]:
     """Return the files of the frames without duplicates, the innermost last."""
     found: dict[str, None] = {}
@@ -324,9 +308,5 @@ def _inner_code(item: pytest.Item) -> CodeType | None:
     """Return the code of a test's own function, without its decorators."""
     function = getattr(item, "function", None)
     for _ in range(20):
-        inner = getattr(getattr(function, "hypothesis", None), "inner_test", None)
-        inner = inner or getattr(function, "__wrapped__", None)
-        if inner is None:
-            break
-        function = inner
+        function = getattr(function, "__wrapped__", function)
     return getattr(function, "__code__", None)

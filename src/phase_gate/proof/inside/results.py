@@ -98,7 +98,7 @@ class Profile:
         key = (code.co_filename, code.co_firstlineno, code.co_name)
         name = self._known.get(key)
         if name is None:
-            names = self._watched.get(code.co_filename) or self._watched.get(os.path.realpath(code.co_filename), {})
+            names = self._watched.get(code.co_filename, {})
             # The code of a module begins in line 1, and so may a function in that line.
             is_module = code.co_name == "<module>"
             name = self._known[key] = "" if is_module else names.get(str(code.co_firstlineno), "")
