@@ -19,7 +19,6 @@ from phase_gate.proof.verdicts import TargetProof
 from phase_gate.storage.tree.fingerprint import take_tree
 from phase_gate.values import replace
 from tests.proof.stories import ADD, LIMIT, TEST_ADD, WRONG, plan, run_in, write
-from tests.proof.twins import BUILD, EXTENSION
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(6)]
 
@@ -166,6 +165,20 @@ def test_large_data_that_changed_is_named_and_excuses_nothing(tmp_path: Path) ->
     proof = make_proof(replace(trial, now=take_tree(tmp_path).files))
     assert proof.targets[0].verdict == "passes-without"
     assert proof.notes == ("noise.bin was too large to be kept: the sandboxes have it as it is now",)
+
+
+EXTENSION = """\
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+static PyObject *two(PyObject *self, PyObject *none) { return PyLong_FromLong(2); }
+static PyMethodDef methods[] = {{"two", two, METH_NOARGS, ""}, {NULL, NULL, 0, NULL}};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "fast", "", -1, methods};
+PyMODINIT_FUNC PyInit_fast(void) { return PyModule_Create(&module); }
+"""
+BUILD = (
+    "import subprocess, sysconfig; subprocess.run(['gcc', '-shared', '-fPIC', '-I', sysconfig.get_paths()['include'],"
+    " 'fast.c', '-o', 'fast' + sysconfig.get_config_var('EXT_SUFFIX')], check=True)"
+)
 
 
 @pytest.fixture(scope="module")

@@ -141,10 +141,6 @@ class NegativeControl:
             return  # not every syntax tree can be unparsed
         callers = sorted({target for unit in units for target in unit.callers})
         run = self._laboratory.run(replace(self._sandbox, contents=contents), callers, limit=self._limit)
-        if run.is_late and len(units) > 1:
-            for unit in units:
-                self._try([unit], stub)
-            return
         for unit in units:
             unit.is_endless |= run.is_late
             unit.was_tried |= not run.problem
