@@ -92,8 +92,8 @@ def alter(source: bytes, wanted: Collection[int]) -> tuple[bytes, dict[int, list
             end = begins[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
             was, becomes = raw[begin:end], _spell_other(node, site.way)
             if becomes:
-                lines = b"\n" * len(_LINE_END.findall(was))
-                edits.append((begin, end, b"(%b%b)" % (becomes.encode("utf-8"), lines) if lines else becomes.encode()))
+                new, lines = becomes.encode("utf-8"), b"\n" * len(_LINE_END.findall(was))
+                edits.append((begin, end, b"(%b%b)" % (new, lines) if lines else new))
                 site = replace(site, was=was.decode("utf-8"), becomes=becomes)
                 tests.setdefault(first_line, []).append(site)
     for begin, end, new in sorted(edits, reverse=True):
@@ -281,7 +281,8 @@ def _find_cells(test: FunctionNode, expected: Mapping[str, list[_Found]]) -> Ite
         for position, name in enumerate(names):
             sides = expected.get(name, [])
             has_one_way = len({site.way for _, site in sides}) == 1
-            if not has_one_way or {id(node) for node, _ in sides} != {id(node) for node in used if node.id == name}:
+            uses = {id(node) for node in used if node.id == name}
+            if not has_one_way or {id(node) for node, _ in sides} != uses:
                 continue
             site = replace(sides[0][1], parameter=name)
             for number, row in enumerate(rows):
@@ -346,8 +347,9 @@ def _tables(test: FunctionNode) -> Iterator[tuple[list[str], list[ast.expr], boo
                     names = ast.literal_eval(given)
                 except ValueError:
                     continue
-                split = [each.strip() for each in names.split(",") if each.strip()] if isinstance(names, str) else names
-                yield split, rows, isinstance(names, str) and len(split) == 1
+                is_text = isinstance(names, str)
+                split = [each.strip() for each in names.split(",") if each.strip()] if is_text else names
+                yield split, rows, is_text and len(split) == 1
 
 
 def _cell(row: ast.expr, position: int, width: int | None) -> ast.expr | None:

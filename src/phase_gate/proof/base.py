@@ -12,10 +12,11 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 from phase_gate.errors import NotAllowedError
+from phase_gate.evidence.context import ignore
 from phase_gate.gate.inventory import join_id, split_id
-from phase_gate.proof.experiment import COMPILED, Show, Targets, make_proof
+from phase_gate.proof.experiment import COMPILED, Show, make_proof
 from phase_gate.proof.trial import Trial
-from phase_gate.proof.verdicts import MEANINGS, Proof, TargetProof
+from phase_gate.proof.verdicts import MEANINGS, Proof, TargetProof, Targets
 from phase_gate.source.body_hash import hash_body
 from phase_gate.source.criterion_marks import guards_in_source
 from phase_gate.source.pytest_settings import FILES, file_patterns, is_test_side, matches, pytest_section
@@ -67,7 +68,8 @@ def find_change(root: Path, revision: str, now: Mapping[str, str], *, left_out: 
     then, patterns = blobs_of(root, commit), _patterns(root)
     tests = frozenset(path for path in {*now, *then} if _has_tests(root, path, patterns))
     # `now` never includes documents.
-    there = {*now, *(path for path in then.keys() - now.keys() if not os.path.lexists(root / path))}
+    deleted = [path for path in then.keys() - now.keys() if not os.path.lexists(root / path)]
+    there = {*now, *deleted}
     differing = sorted(path for path in there if now.get(path) != then.get(path))
     changed = [path for path in differing if path in tests and path.endswith(".py")]
     texts = read_blobs(root, commit, changed)
@@ -163,7 +165,8 @@ def settings_of_root(root: Path, targets: Iterable[str]) -> tuple[str, ...]:
     pytest searches for settings upwards from the files on its command line. Users run it for the whole project.
     """
     top = root.resolve()
-    folders = {folder for each in targets for folder in (top / split_id(each)[0]).parents if top in folder.parents}
+    files = {top / split_id(each)[0] for each in targets}
+    folders = {folder for file in files for folder in file.parents if top in folder.parents}
     if not any((folder / name).exists() for folder in folders for name in (*FILES, "setup.py")):
         return ()
     for folder in (top, *top.parents):
@@ -177,9 +180,7 @@ def settings_of_root(root: Path, targets: Iterable[str]) -> tuple[str, ...]:
 # --- the proof of a change
 
 
-def prove_against(
-    root: Path, revision: str, files: Mapping[str, str], *, seconds: float, show: Show = lambda text: None
-) -> Proof:
+def prove_against(root: Path, revision: str, files: Mapping[str, str], *, seconds: float, show: Show = ignore) -> Proof:
     """Return the proof of the tests since a revision, or a proof with the reason why it can't be compared with."""
     try:
         change = find_change(root, revision, files)
@@ -191,7 +192,7 @@ def prove_against(
     return replace(proof, notes=(*proof.notes, sum_up(proof, change)))
 
 
-def prove_change(change: Change, *, seconds: float, show: Show = lambda text: None) -> Proof:
+def prove_change(change: Change, *, seconds: float, show: Show = ignore) -> Proof:
     """Return the proof of the change's tests."""
     if not change.targets:
         return Proof()

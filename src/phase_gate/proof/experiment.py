@@ -16,22 +16,21 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
+from phase_gate.evidence.context import ignore
 from phase_gate.gate.inventory import bare_id
 from phase_gate.proof.negative import ChangedSource, NegativeControl
 from phase_gate.proof.sandbox import NoSandboxError, Sandbox
-from phase_gate.proof.sandbox_runs import Laboratory, SandboxRun
+from phase_gate.proof.sandbox_runs import Laboratory, Runs, SandboxRun
 from phase_gate.proof.target_source import TargetSource, find_changed_rows, judge_rows, name_references, read_target
 from phase_gate.proof.trial import Sandboxes, Trial
 from phase_gate.proof.unfailing import find_unfailing
-from phase_gate.proof.verdicts import MEANINGS, FunctionProof, Outcome, Proof, TargetProof, Verdict
+from phase_gate.proof.verdicts import MEANINGS, FunctionProof, Outcome, Proof, TargetProof, Targets, Verdict
 from phase_gate.source.functions import find_changed
 from phase_gate.storage.snapshots import SnapshotError
 from phase_gate.values import replace
 from phase_gate.visible import name_first
 
 Show = Callable[[str], None]
-Runs = tuple[SandboxRun, ...]
-Targets = tuple[TargetProof, ...]
 
 #: Sources of compiled modules.
 COMPILED = (
@@ -40,7 +39,7 @@ COMPILED = (
 )
 
 
-def make_proof(trial: Trial, *, show: Show = lambda text: None) -> Proof:
+def make_proof(trial: Trial, *, show: Show = ignore) -> Proof:
     """Return the proof. Never raises because of the project's code: the result is unknown then, with the reason."""
     began = time.monotonic()
     if not trial.targets:

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from phase_gate.proof.sandbox import Sandbox
 from phase_gate.proof.sandbox_runs import SENTINEL, Laboratory, SandboxRun
 from phase_gate.proof.target_source import TargetSource, statements_of
-from phase_gate.proof.verdicts import FunctionProof, TargetProof, Verdict
+from phase_gate.proof.verdicts import FunctionProof, TargetProof, Targets, Verdict
 from phase_gate.source.functions import Function, walk_functions
 from phase_gate.source.syntax_names import FunctionNode, bound_names
 from phase_gate.values import Value, replace
@@ -65,7 +65,7 @@ class NegativeControl:
 
     def __init__(
         self,
-        targets: tuple[TargetProof, ...],
+        targets: Targets,
         written: Mapping[str, TargetSource],
         sources: Mapping[str, ChangedSource],
         treatment: SandboxRun,
@@ -83,9 +83,10 @@ class NegativeControl:
             for label in {label for test in treatment.functions.get(target, ()) for label in test.reached}:
                 self._units[label].callers[target] = set()
 
-    def run(self) -> tuple[tuple[TargetProof, ...], tuple[FunctionProof, ...]]:
+    def run(self) -> tuple[Targets, tuple[FunctionProof, ...]]:
         """Return the targets with the functions that they notice, and the functions with the targets that notice."""
-        units = [each for each in self._units.values() if each.callers and each.function and not each.function.left_out]
+        functions = [each for each in self._units.values() if each.function and not each.function.left_out]
+        units = [each for each in functions if each.callers]
         for stub in STUBS:
             # After the first stub, try only functions that are unnoticed, or called by targets that have noticed none.
             self._try_all([each for each in units if stub == STUBS[0] or self._is_open(each)], stub)
@@ -124,10 +125,13 @@ class NegativeControl:
         """Try the units in groups, such that no target calls two units of a group."""
         groups: list[list[_Unit]] = []
         for unit in units:
-            free = (each for each in groups if all(unit.callers.keys().isdisjoint(other.callers) for other in each))
-            if (group := next(free, None)) is None:
-                groups.append(group := [])
-            group.append(unit)
+            callers = unit.callers.keys()
+            for group in groups:
+                if all(callers.isdisjoint(other.callers) for other in group):
+                    group.append(unit)
+                    break
+            else:
+                groups.append([unit])
         for group in groups:
             self._try(group, stub)
 
@@ -257,6 +261,9 @@ def _attributes(node: FunctionNode) -> list[str]:
     """Return the attributes that a constructor sets, as `self.name`, without duplicates."""
     parameters = [*node.args.posonlyargs, *node.args.args]
     own = parameters[0].arg if parameters else ""
-    stored = (each for each in ast.walk(node) if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store))
-    found = (f"{own}.{each.attr}" for each in stored if isinstance(each.value, ast.Name) and each.value.id == own)
-    return list(dict.fromkeys(found))
+    found: dict[str, None] = {}
+    for each in ast.walk(node):
+        match each:
+            case ast.Attribute(value=ast.Name(id=name), ctx=ast.Store()) if name == own:
+                found[f"{own}.{each.attr}"] = None
+    return list(found)

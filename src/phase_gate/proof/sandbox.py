@@ -112,7 +112,8 @@ def _may_mount(root: str) -> bool:
         return False
     mounts = Path(_MOUNTS).read_text(encoding="utf-8", errors="surrogateescape")
     # An overlay would hide anything that is mounted below the root.
-    return not any(row.split()[4].startswith(f"{root}/") for row in mounts.splitlines() if row.count(" ") > 4)
+    points = [row.split()[4] for row in mounts.splitlines() if row.count(" ") > 4]
+    return not any(each.startswith(f"{root}/") for each in points)
 
 
 # --- the process and its answers
@@ -238,10 +239,7 @@ def _link_neighbours(folder: Path, root: str) -> Path:
     In a monorepo, the settings and tests of a package may refer to others by `..`. These are links to the originals.
     """
     top = Path(root)
-    above = [] if (top / ".git").exists() else [each for each in top.parents if (each / ".git").exists()]
-    if not above:
-        return folder
-    source = above[0]
+    source = next((each for each in (top, *top.parents) if (each / ".git").exists()), top)
     for name in top.relative_to(source).parts:
         for entry in os.scandir(source):
             if entry.name == ".git":
@@ -282,7 +280,9 @@ def _point_inside(link: str, top: str, target: str) -> str:
     written, real = os.readlink(link), os.path.realpath(link)
     if real != top and not real.startswith(top + os.sep):
         return real
-    return written if not os.path.isabs(written) else os.path.normpath(os.path.join(target, os.path.relpath(real, top)))
+    if not os.path.isabs(written):
+        return written
+    return os.path.normpath(os.path.join(target, os.path.relpath(real, top)))
 
 
 def _point_at_repository(repository: str, target: Path) -> None:

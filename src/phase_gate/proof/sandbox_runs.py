@@ -121,6 +121,8 @@ class SandboxRun(Value):
         return next((report for report in self.of(target) if report.has_failed), None)
 
 
+#: Runs in sandboxes with the same files.
+Runs = tuple[SandboxRun, ...]
 #: The maximum number of runs in a proof. Results of further runs are unknown. A time limit would depend on the load.
 MOST_STARTS = 100
 

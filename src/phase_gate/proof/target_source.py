@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from phase_gate.gate.inventory import bare_id, split_id
-from phase_gate.proof.sandbox_runs import SandboxRun
-from phase_gate.proof.verdicts import TargetProof
+from phase_gate.proof.sandbox_runs import Runs, SandboxRun
+from phase_gate.proof.verdicts import Targets
 from phase_gate.source.body_hash import hash_body
 from phase_gate.source.checks import find_function, has_check
 from phase_gate.source.functions import find_functions
@@ -178,7 +178,7 @@ def statements_of(source: bytes) -> list[ast.stmt]:
 # test file shows it
 
 
-def find_changed_rows(controls: tuple[SandboxRun, ...], treatment: SandboxRun) -> Iterator[tuple[str, str, str, str]]:
+def find_changed_rows(controls: Runs, treatment: SandboxRun) -> Iterator[tuple[str, str, str, str]]:
     """Yield the parameter values that the change has altered, and that are the same in every control.
 
     Yields the test, the parameter, the old value and the new value.
@@ -192,7 +192,7 @@ def find_changed_rows(controls: tuple[SandboxRun, ...], treatment: SandboxRun) -
                 yield test.id, name, before, after
 
 
-def _find_weaker(controls: tuple[SandboxRun, ...], treatment: SandboxRun) -> Iterator[tuple[str, str]]:
+def _find_weaker(controls: Runs, treatment: SandboxRun) -> Iterator[tuple[str, str]]:
     """Yield the tests that hypothesis checks less thoroughly with the change, and the weakened setting."""
     efforts = {test.id: test.effort for run in controls for test in run.tests if test.effort}
     for test in treatment.tests:
@@ -215,11 +215,11 @@ def _show(setting: Any) -> str:
 
 
 def judge_rows(
-    targets: tuple[TargetProof, ...],
-    controls: tuple[SandboxRun, ...],
+    targets: Targets,
+    controls: Runs,
     treatment: SandboxRun,
     read: Callable[[str], bytes],
-) -> tuple[tuple[TargetProof, ...], list[str]]:
+) -> tuple[Targets, list[str]]:
     """Return the targets, with those refuted whose rows have changed their values, and notes about other rows.
 
     Only rows whose id is written in a test file refute a target. Others may follow the sources, for example a registry.
@@ -231,7 +231,8 @@ def judge_rows(
         message = f"[{row}] {name} was {cut(before)} in RED, and is {cut(after)} now"
         # One control does not show that the value is stable. None in RED means that the value was missing.
         is_plain = len(controls) > 1 and before != "None"
-        if is_plain and not _written_ids(read(split_id(test_id)[0])).isdisjoint({row, *row.split("-")}):
+        written = _written_ids(read(split_id(test_id)[0]))
+        if is_plain and not written.isdisjoint({row, *row.split("-")}):
             refuted.setdefault(target, f"{message}; write it into the test, or put it back")
         else:
             notes.append(f"a row has another value with the change: {target}{message}")

@@ -5,11 +5,12 @@ It compares the current sources with the files, tests and options from the time 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from phase_gate.codec import from_json, spell_out, to_json
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence import gathering
+from phase_gate.evidence.context import ignore
 from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.gate.judging import evaluate_again
 from phase_gate.gate.measured import Finding, cap_findings
@@ -17,7 +18,7 @@ from phase_gate.gate.measuring import GUARD, describe_missing_proof, wants_proof
 from phase_gate.gate.state import Case, Event, ProofRecord, State
 from phase_gate.gate.verdict import Signal
 from phase_gate.proof.base import prove_against
-from phase_gate.proof.experiment import make_proof
+from phase_gate.proof.experiment import Show, make_proof
 from phase_gate.proof.trial import Trial
 from phase_gate.proof.verdicts import MEANINGS, Proof, TargetProof, describe_broken
 from phase_gate.storage.lock import again_if_moved
@@ -27,8 +28,6 @@ from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase
-
-Show = Callable[[str], None]
 
 #: Options of this plugin. A run in a sandbox belongs to no task.
 _OUR_OPTIONS = ("--phase", "--exit-signal")
@@ -42,7 +41,7 @@ def prove(
     tree: str,
     iteration: int,
     at: str,
-    show: Show = lambda text: None,
+    show: Show = ignore,
 ) -> Event | None:
     """Make the proof that a phase requires before it exits. Return the event that records it, None if proofs are off.
 
@@ -56,7 +55,7 @@ def prove(
     return _recorded(record_of(proof, task, tree=tree, iteration=iteration), at)
 
 
-def prove_before_exit(task: Task, reading: Signal, *, at: str, show: Show = lambda text: None) -> Event | None:
+def prove_before_exit(task: Task, reading: Signal, *, at: str, show: Show = ignore) -> Event | None:
     """Make the proof if the last run's verdict requires one with this signal. Return None if it does not."""
     state, measured = task.state, task.state.measurement
     phase = task.rules.phase(state.phase or "")
@@ -75,7 +74,7 @@ def prove_before_exit(task: Task, reading: Signal, *, at: str, show: Show = lamb
 
 
 @again_if_moved
-def prove_now(task: Task, *, at: str, show: Show = lambda text: None, seconds: float | None = None) -> Proof:
+def prove_now(task: Task, *, at: str, show: Show = ignore, seconds: float | None = None) -> Proof:
     """Make and record the proof of the current phase on request. Raises NotAllowedError if the phase has no proof.
 
     :param seconds: the limit of a run. Default: the project's setting.

@@ -61,7 +61,8 @@ class Sandboxes:
         self._trial = trial
         #: New or changed files.
         self.changed = {path for path, content in trial.now.items() if trial.then.files.get(path) != content}
-        others = (self.changed & trial.then.files.keys()) | (trial.then.files.keys() - trial.now.keys())
+        deleted = trial.then.files.keys() - trial.now.keys()
+        others = (self.changed & trial.then.files.keys()) | deleted
         #: Changed or deleted files that were too large for the snapshot.
         self.too_large = sorted(others & set(trial.then.too_large))
         #: Path -> earlier content, of changed or deleted files.
@@ -84,8 +85,9 @@ class Sandboxes:
     def _left_behind(self) -> frozenset[str]:
         """The bytecode next to a deleted source. A reviewer can't read it."""
         trial = self._trial
-        gone = [path.removesuffix(".py") for path in trial.then.files.keys() - trial.now.keys() if path.endswith(".py")]
-        return frozenset(f"{stem}{suffix}" for stem in gone for suffix in BYTECODE_SUFFIXES)
+        deleted = trial.then.files.keys() - trial.now.keys()
+        stems = [path.removesuffix(".py") for path in deleted if path.endswith(".py")]
+        return frozenset(f"{stem}{suffix}" for stem in stems for suffix in BYTECODE_SUFFIXES)
 
     @cached_property
     def _late(self) -> frozenset[str]:

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
+from phase_gate.evidence.context import ignore
 from phase_gate.gate.inventory import bare_id
 from phase_gate.proof.altering import Site, alter
 from phase_gate.proof.sandbox import NoSandboxError, Sandbox
 from phase_gate.proof.sandbox_runs import Laboratory, SandboxRun, SandboxTest
-from phase_gate.proof.verdicts import Proof, Shown, TargetProof
+from phase_gate.proof.verdicts import Proof, Shown, TargetProof, Targets
 from phase_gate.values import Value, replace
 from phase_gate.visible import count, cut
 
@@ -52,9 +53,7 @@ class _Result(Value, kw_only=False):
     text: str = ""
 
 
-def find_unfailing(
-    targets: tuple[TargetProof, ...], treatment: SandboxRun, sandbox: Sandbox, laboratory: Laboratory
-) -> tuple[TargetProof, ...]:
+def find_unfailing(targets: Targets, treatment: SandboxRun, sandbox: Sandbox, laboratory: Laboratory) -> Targets:
     """Return the targets with the results of their altered versions.
 
     :param treatment: the run with the change in `sandbox`. Its tests that pass are altered.
@@ -189,7 +188,7 @@ def prove_suite(
     paths: Iterable[str] = (),
     *,
     seconds: float = SECONDS,
-    show: Callable[[str], None] = lambda text: None,
+    show: Callable[[str], None] = ignore,
 ) -> Proof:
     """Find the tests of a suite whose checks can't fail. The targets are all tests that pass.
 

@@ -118,6 +118,10 @@ def describe_broken(target: TargetProof) -> str:
     return f"passes on the files that the cycle began with ({files}): RED broke what worked; ask for what is missing"
 
 
+#: The targets of a proof, with the results so far.
+Targets = tuple[TargetProof, ...]
+
+
 class FunctionProof(Value):
     """A function that is new or changed, and the targets that notice when it does nothing."""
 
@@ -136,7 +140,7 @@ class FunctionProof(Value):
 class Proof(Value):
     """The results for all targets and functions."""
 
-    targets: tuple[TargetProof, ...] = ()
+    targets: Targets = ()
     functions: tuple[FunctionProof, ...] = ()
     #: Why no experiment was possible. Empty if there was one.
     problem: str = ""
