@@ -108,7 +108,9 @@ ROWS = {
     "docs-only": row("never", NOTHING, files={"README.md": "# Prices\n"}),
     "refactoring": row("never", NOTHING, price=RESHAPED),
     "only-tests": row("never", COMPARED, tests=OLD + GUARDS),
-    "only-tests-and-what-no-test-asks-for": row("never", ONLY, tests=OLD + GUARDS, files=OTHERS),
+    "only-tests-and-what-no-test-asks-for": row(
+        "never", ONLY, tests=OLD + GUARDS, files=OTHERS, base={**BASE, "lib/one.py": "", "lib/README.md": ""}
+    ),
     "code-beside-its-test-in-one-file": row("never", COMPARED, files=IN_ONE),
     "all-need-it": row("never", "1 of 1 test needs the change (", price=TAXED, tests=OLD + NEEDS, starts=4),
     "marked-as-guards": row("never", "_nothing: marked as passing already", price=TAXED, tests=MARKED),

@@ -313,6 +313,10 @@ def test_a_lie_about_a_test_is_seen(tmp_path: Path, name: str) -> None:
     assert "reported as passed" in report.message
 
 
+QUIET = (
+    "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_runtest_call():\n    try:\n"
+    "        return (yield)\n    except KeyError:\n        pass\n"
+)
 #: Exceptions that somebody takes in for a reason, and code that ends in an unusual way; tests/scenarios has more.
 HONEST = {
     "a-conftest-expects-an-exception": (
@@ -321,6 +325,10 @@ HONEST = {
         "\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_runtest_call(item):\n    try:\n        return (yield)\n"
         "    except KeyError:\n        assert item.get_closest_marker('expects')\n",
     ),
+    "an-installed-plugin-expects-an-exception": (
+        "def test_add():\n    raise KeyError\n",
+        "import sys\n\nsys.path.insert(0, '.venv/lib/site-packages')\npytest_plugins = ['quiet']\n",
+    ),
     "it-returns-early": ("def test_add():\n    for each in (1, 2):\n        if each:\n            return\n", ""),
 }
 
@@ -328,5 +336,5 @@ HONEST = {
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_outcomes_are_believed(tmp_path: Path, name: str) -> None:
     test, conftest = HONEST[name]
-    write(tmp_path, {"test_calc.py": test, "conftest.py": conftest})
+    write(tmp_path, {"test_calc.py": test, "conftest.py": conftest, ".venv/lib/site-packages/quiet.py": QUIET})
     assert report_of(tmp_path) == Report(has_passed=True)

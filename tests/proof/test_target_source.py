@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.proof.sandbox import Kind
-from phase_gate.proof.target_source import Taken, TargetSource, name_references
+from phase_gate.proof.target_source import Taken, TargetSource, name_references, read_target
 from phase_gate.proof.verdicts import Proof
 from tests.proof.stories import prove, verdicts
 
@@ -151,6 +151,14 @@ def test_functions_and_values_that_were_there_are_named(before: str, now: str, i
     found = name_references(written, {"calc.py": before.encode()}, {"calc.py": now.encode()})
     message = ["test_a.py:3 compares with calc.py:1 two, which has changed since RED"]
     assert list(found) == (message if is_named else [])
+
+
+@pytest.mark.parametrize("imports", ["from shop import calc", "import shop.calc as calc"])
+def test_a_name_is_taken_from_its_module(imports: str) -> None:
+    source = f"{imports}\n\n\ndef test_a():\n    check()\n\n\ndef check():\n    assert calc.two() == 2\n"
+    assert read_target("test_a.py::test_a", lambda path: source.encode()).taken == (
+        Taken(module="shop.calc", name="two"),
+    )
 
 
 _PROPERTY = """\
