@@ -140,7 +140,7 @@ class FunctionProof(Value):
 class Proof(Value):
     """The results for all targets and functions."""
 
-    targets: Targets = ()
+    targets: tuple[TargetProof, ...] = ()
     functions: tuple[FunctionProof, ...] = ()
     #: Why no experiment was possible. Empty if there was one.
     problem: str = ""
