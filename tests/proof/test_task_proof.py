@@ -71,7 +71,7 @@ def test_a_signal_has_the_targets_proven_and_the_ledger_keeps_it(project: Projec
     assert events(project).count("proved") == 1
     assert project.gate("check").code == 0
     explained = project.gate("explain", "targets-proven").text
-    assert "test_calc.py::test_add fails passes fails noticed" in explained
+    assert "test_calc.py::test_add fails without the change, passes with it; notices calc.py:1 add" in explained
     project.gate("report").has(
         "Proof: 2 of 2 targets: fail without the change, pass with it, notice 2 of 2 functions",
         "### Proof",

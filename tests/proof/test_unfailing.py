@@ -86,6 +86,4 @@ def test_gate_names_the_check_and_the_waiver(project: Project) -> None:
     assert (finding["slug"], finding["tier"], finding["line"]) == ("targets-proven", "hard", 9)
     assert message in finding["detail"]
     assert 'phase-gate waive targets-proven --reason "..." --by NAME' in ran.document["next_hint"]
-    explained = project.gate("explain", "targets-proven").text
-    assert "test_calc.py::test_add fails passes still passes not tried" in explained
-    assert message in explained
+    assert message in project.gate("explain", "targets-proven").text
