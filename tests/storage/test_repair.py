@@ -50,8 +50,8 @@ def test_it_goes_on_from_the_last_good_transaction(store: TaskStore, kept: int, 
     damaged = contents(store.folder)
     done = repair(store)
     dropped = len(damaged.get("ledger.jsonl", b"")) - len(b"".join(good))
-    assert (done.kept_lines, done.dropped_bytes) == (kept, dropped)
-    assert done.copy.read_bytes() == damaged.get("ledger.jsonl", b"")
+    assert done[:2] == (kept, dropped)
+    assert done[2].read_bytes() == damaged.get("ledger.jsonl", b"")
     assert (store.folder / "state.damaged-1").read_bytes() == damaged["state.json"]
     assert lines_of(store)[:kept] == good
     *_, last = store.lines()
@@ -66,7 +66,7 @@ def test_a_transaction_without_its_evidence_is_not_a_good_one(store: TaskStore) 
     (store.folder / "objects" / f"{store.read().state.known_tests}.z").unlink()
     again = open_store(store.folder)
     done = repair(again)
-    assert done.kept_lines == 4, "the run's end named it"
+    assert done[0] == 4, "the run's end named it"
     assert facts(declare(again, "new")) == ["new"]
     again.check_objects(again.read().state)
 

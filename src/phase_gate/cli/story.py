@@ -238,8 +238,7 @@ def _repair(store: TaskStore) -> Done:
         (lines, copy), dropped = store.download_again(), 0
         text = f"repaired: {lines} lines downloaded again from {store.shared.shown}; copy: {copy.name}"
     else:
-        done = repair(store)
-        copy, lines, dropped = done.copy, done.kept_lines, done.dropped_bytes
+        lines, dropped, copy = repair(store)
         text = f"repaired: {lines} lines kept, {dropped} bytes dropped; copy: {copy.name}"
         text += "\n  the streak and the last verdict start over: pytest --phase=auto"
     document = {"repaired": True, "kept_lines": lines, "dropped_bytes": dropped, "copy": str(copy)}

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 _LEVEL = 1
 #: Three times an inventory of a million ids. A small file that unpacks to more is an attack on the memory.
 MAX_SIZE = 64 * 1024 * 1024
-#: A digest, so that a name can't point to another file.
-_LENGTH, _LETTERS = 64, "0123456789abcdef"
 
 
 class ObjectStore:
@@ -86,24 +84,18 @@ class ObjectStore:
             raise TamperedError(f"objects/{name[:12]} is gone", remedy=REPAIR)
         return packed
 
-    def names(self) -> list[str]:
-        """Return the digests of all objects."""
-        if not exists(self._folder, self._files):
-            return []
-        return sorted(name.removesuffix(".z") for name in self._files.list_folder(self._folder) if name.endswith(".z"))
-
     def remove_old(self, named: Iterable[str]) -> None:
         """Remove the expired objects that are not reachable from these names.
 
         Raises StateError, and removes nothing, if a reachable object can't be read.
         """
-        if not self._kept_for:
+        if not self._kept_for or not exists(self._folder, self._files):
             return
-        there = set(self.names())
+        there = {name.removesuffix(".z") for name in self._files.list_folder(self._folder) if name.endswith(".z")}
         wanted = there.intersection(named)
         new = wanted
         while new:
-            new = {each for name in new for each in find_names(self._unpack(name)) if each in there}
+            new = {each for name in new for each in find_names(unpack(name, self.packed(name))) if each in there}
             new -= wanted
             wanted |= new
         for name in sorted(there - wanted):
@@ -156,14 +148,9 @@ class ObjectStore:
 
     def _read(self, name: str) -> Any:
         try:
-            return loads(self._unpack(name))
+            return loads(unpack(name, self.packed(name)))
         except (ValueError, RecursionError) as error:
             raise TamperedError(f"objects/{name[:12]} is damaged", remedy=REPAIR) from error
-
-    def _unpack(self, name: str) -> bytes:
-        if len(name) != _LENGTH or name.strip(_LETTERS):
-            raise TamperedError(f"{name[:12]!a} can't be an object's name", remedy=REPAIR)
-        return unpack(name, self.packed(name))
 
     def kept_at(self, name: str) -> float | None:
         """Return when an object was stored; None if that is unknown."""

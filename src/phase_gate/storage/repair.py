@@ -13,17 +13,13 @@ from phase_gate.gate.state import Event, State
 from phase_gate.storage.files import read_bytes, write_atomically
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore
-from phase_gate.values import Value
 
 
-class Repaired(Value):
-    kept_lines: int
-    dropped_bytes: int
-    copy: Path
+def repair(store: TaskStore) -> tuple[int, int, Path]:
+    """Make the task usable again. Raises NotAllowedError if it is not damaged.
 
-
-def repair(store: TaskStore) -> Repaired:
-    """Make the task usable again. Raises NotAllowedError if it is not damaged."""
+    Returns how many lines were kept, how many bytes were dropped, and the copy of the ledger.
+    """
     with contextlib.suppress(TamperedError):
         store.check_objects(store.read().state)
         raise NotAllowedError("nothing is damaged", remedy="phase-gate status")
@@ -31,7 +27,7 @@ def repair(store: TaskStore) -> Repaired:
         return _rewrite(store)
 
 
-def _rewrite(store: TaskStore) -> Repaired:
+def _rewrite(store: TaskStore) -> tuple[int, int, Path]:
     """Copy the ledger, then replace it with its good lines and a record of the repair, in one step.
 
     A crash before that step leaves the damaged task; a crash after it leaves the repaired one.
@@ -44,12 +40,12 @@ def _rewrite(store: TaskStore) -> Repaired:
     if state is not None:
         write_atomically(store.files, state_copy, state)
     store.objects.set_damaged_aside()
-    done = Repaired(kept_lines=good.serial, dropped_bytes=len(raw) - good.size, copy=copy)
-    data = {"kept_lines": done.kept_lines, "dropped_bytes": done.dropped_bytes, "copy": copy.name}
+    dropped = len(raw) - good.size
+    data = {"kept_lines": good.serial, "dropped_bytes": dropped, "copy": copy.name}
     if store.has_lost_cycle(good.state):
         data["vanished"] = True
     store.rewrite(good, raw[: good.size], Event(kind="repaired", data=data))
-    return done
+    return good.serial, dropped, copy
 
 
 def _last_good(store: TaskStore) -> Opened:

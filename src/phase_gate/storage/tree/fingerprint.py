@@ -161,8 +161,7 @@ def changed_since_last_run(folder: Path, tree: str, files: Mapping[str, str]) ->
 
 def save_last_run(folder: Path, tree: str, files: Mapping[str, str]) -> None:
     """Save the content ids after a run, unless there are too many files. Failures are ignored."""
-    before = _load_last_run(folder)
-    if len(files) <= _MOST and (before is None or before.digest != tree):
+    if len(files) <= _MOST:
         save_cache(_last_run_file(folder), Tree(tree, files))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import select
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from phase_gate.bound import os, time
@@ -26,6 +26,7 @@ GIT_TIMEOUT = 10.0
 NO_HOOKS = ("-c", f"core.hooksPath={os.devnull}")
 #: Overrides of settings that would make git miss changes or run a program.
 _QUERY = (
+    *NO_HOOKS,
     *("-c", "core.checkStat=default"),
     *("-c", "core.trustctime=true"),
     *("-c", "core.fsmonitor=false"),
@@ -58,7 +59,27 @@ def run_git(folder: str, *arguments: str, given: bytes = b"") -> bytes:
 
     :param given: the standard input.
     """
-    return _query(folder, (*NO_HOOKS, *arguments), given)
+    if not _may_be_in_repository(os.path.realpath(folder)):
+        raise NoGitError  # without starting a process
+    environment = {**_own_variables(GIT_SETTINGS), **_ENVIRONMENT}
+    command = [find_git(), *_QUERY, "-C", folder, *arguments]
+    if not given and hasattr(os, "posix_spawnp"):
+        return _read_output(command, environment)
+    import subprocess
+
+    try:
+        return subprocess.run(
+            command,
+            env=environment,
+            stdin=None if given else subprocess.DEVNULL,
+            input=given or None,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=GIT_TIMEOUT,
+            check=True,
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise NoGitError from error
 
 
 def try_git(root: Path, *arguments: str) -> bytes | None:
@@ -71,29 +92,21 @@ def try_git(root: Path, *arguments: str) -> bytes | None:
 
 def head_of(root: Path) -> str:
     """Return the commit id of HEAD; empty without one."""
-    found = try_git(root, "rev-parse", "--verify", "-q", "HEAD")
-    return "" if found is None else found.decode("ascii", "replace").strip()
+    return ask_git(root, "rev-parse", "--verify", "-q", "HEAD")
 
 
-def read_blobs(folder: Path, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
+def read_blobs(folder: Path, commit: str, paths: Collection[str]) -> dict[str, bytes]:
     """Return path -> content in a commit, for paths from the folder. Missing files are left out."""
-    found: dict[str, bytes] = {}
-    ordinary = []
-    for path in paths:
-        if not set(path) & {"\n", "\r"}:
-            ordinary.append(path)  # git reads one name per line
-        elif (alone := try_git(folder, "cat-file", "blob", f"{commit}:./{path}")) is not None:
-            found[path] = alone
-    if not ordinary:
-        return found
+    odd = {path for path in paths if set(path) & {"\n", "\r"}}  # git reads one name per line
+    alone = {path: try_git(folder, "cat-file", "blob", f"{commit}:./{path}") for path in odd}
+    ordinary = [path for path in paths if path not in odd]
     given = os.fsencode("".join(f"{commit}:./{path}\n" for path in ordinary))
     try:
-        output = run_git(str(folder), "cat-file", "--batch", given=given)
+        found = read_batch(run_git(str(folder), "cat-file", "--batch", given=given) if ordinary else b"")
     except NoGitError:
-        return found
-    return found | {
-        path: data for path, (kind, data) in zip(ordinary, read_batch(output), strict=True) if kind == b"blob"
-    }
+        return {}
+    contents = {path: data for path, (kind, data) in zip(ordinary, found, strict=True) if kind == b"blob"}
+    return contents | {path: data for path, data in alone.items() if data is not None}
 
 
 def read_batch(output: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -227,31 +240,7 @@ def read_status(folder: str) -> Status:
     return Status(head=head_of(Path(folder)) or None, dirty=dirty)
 
 
-# --- queries
-
-
-def _query(folder: str, words: tuple[str, ...], given: bytes = b"") -> bytes:
-    if not _may_be_in_repository(os.path.realpath(folder)):
-        raise NoGitError  # without starting a process
-    environment = {**_own_variables(GIT_SETTINGS), **_ENVIRONMENT}
-    command = [find_git(), *_QUERY, "-C", folder, *words]
-    if not given and hasattr(os, "posix_spawnp"):
-        return _read_output(command, environment)
-    import subprocess
-
-    try:
-        return subprocess.run(
-            command,
-            env=environment,
-            stdin=None if given else subprocess.DEVNULL,
-            input=given or None,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=GIT_TIMEOUT,
-            check=True,
-        ).stdout
-    except (OSError, subprocess.SubprocessError) as error:
-        raise NoGitError from error
+# --- running a query
 
 
 def _may_be_in_repository(folder: str) -> bool:
