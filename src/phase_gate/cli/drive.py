@@ -6,11 +6,11 @@ The task determines what is driven: the phases of a cycle or of a pipeline, or v
 from __future__ import annotations
 
 import contextlib
-import os
-import select
 import signal
 import sys
 import time
+from collections.abc import Iterator
+from types import FrameType
 
 from phase_gate.cli._call import Call, Done, describe_error, require_plugin
 from phase_gate.cli._streams import draw, read_given, render_json, say, screen_width
@@ -22,6 +22,7 @@ from phase_gate.drive.phases import PhaseSource
 from phase_gate.drive.tasks import TaskSource
 from phase_gate.drive.view import Happening
 from phase_gate.errors import NotAllowedError, PhaseGateError, TaskNameError, UsageError
+from phase_gate.evidence.process.tree import ending_signals
 from phase_gate.storage.store import now
 from phase_gate.task import Task
 from phase_gate.tasks.board import TaskBoard
@@ -185,31 +186,28 @@ class LiveView:
 
 def ask(text: str, prompt: str) -> str:
     """Return the typed line with single spaces; empty if there is none, or a signal arrives, which the drive notes."""
-    with contextlib.suppress(EOFError):
-        if _waits_for_line(text, prompt):
-            return " ".join(input().split())
+    with contextlib.suppress(EOFError), _ended_by_signals():
+        say(text)
+        draw(prompt, sys.stdout)
+        return " ".join(input().split())
     say("")
     return ""
 
 
-def _waits_for_line(text: str, prompt: str) -> bool:
-    """Ask, and wait until a line is typed; return False if a signal arrives before it.
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let signals end the wait for an answer. A drive only notes them, so `input` would continue to wait."""
+    noting = {number: signal.getsignal(number) for number in ending_signals()}
 
-    A drive only notes signals, so a plain `input` would continue to wait. Signals are read from a pipe meanwhile, and
-    it is there before the question is shown.
-    """
-    if os.name == "nt":  # Windows can't wait for a console and a pipe together
-        say(text)
-        return draw(prompt, sys.stdout)
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    before = signal.set_wakeup_fd(writer)
+    def note_and_end(number: int, frame: FrameType | None) -> None:
+        if callable(handler := noting[signal.Signals(number)]):
+            handler(number, frame)
+        raise EOFError
+
     try:
-        say(text)
-        draw(prompt, sys.stdout)
-        ready, _, _ = select.select([sys.stdin, reader], [], [])
-        return reader not in ready
+        for number in noting:
+            signal.signal(number, note_and_end)
+        yield
     finally:
-        signal.set_wakeup_fd(before)
-        os.close(reader)
-        os.close(writer)
+        for number, handler in noting.items():
+            signal.signal(number, handler)

@@ -138,17 +138,9 @@ def _draw_column(index: int, run: Run, happened: Sequence[Happening], width: flo
     }
 
 
-#: Size of a cell of a test's history, and where in it each outcome is drawn: shape tells as much as color.
-_CELL_WIDE, _CELL_HIGH = 10, 18
-_SHAPES = {
-    "p": ("p", 6, 6),
-    "k": ("k", 0, 18),
-    "s": ("s", 8, 2),
-    "x": ("s", 6, 6),
-    "X": ("k", 6, 6),
-    "n": ("s", 8, 2),
-    **dict.fromkeys("feu", ("f", 0, 18)),
-}
+#: Width of a cell of a test's history, and top and height of each outcome in it: shape tells as much as color.
+_CELL_WIDE = 10
+_SHAPES = {"p": (6, 6), "k": (0, 18), "f": (0, 18), "s": (8, 2)}
 
 
 def cell_paths(cells: str) -> list[tuple[str, Markup]]:
@@ -157,8 +149,8 @@ def cell_paths(cells: str) -> list[tuple[str, Markup]]:
     wide = _CELL_WIDE - 1.5
     for index, letter in enumerate(cells):
         if letter != ABSENT:
-            kind, top, high = _SHAPES[letter]
-            paths.setdefault(kind, []).append(f"M{index * _CELL_WIDE + 0.75:g} {top}h{wide}v{high}h-{wide}z")
+            top, high = _SHAPES[letter]
+            paths.setdefault(letter, []).append(f"M{index * _CELL_WIDE + 0.75:g} {top}h{wide}v{high}h-{wide}z")
     return [(kind, Markup("".join(parts))) for kind, parts in paths.items()]
 
 

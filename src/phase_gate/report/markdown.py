@@ -27,7 +27,7 @@ _MARKS = {True: "✅", False: "❌", None: "❔"}
 _RUNS, _TESTS, _HAPPENINGS = 30, 30, 40
 #: Runs of a test's history that are shown.
 _CELLS = 30
-_CELL_SIGNS = {"p": "·", "f": "✗", "e": "✗", "u": "✗", "k": "~", "s": "-", "x": "x", "X": "!", "n": "-", ".": " "}
+_CELL_SIGNS = {"p": "·", "f": "✗", "k": "~", "s": "-", ".": " "}
 
 
 def show(text: object, limit: int = _SHOWN) -> str:

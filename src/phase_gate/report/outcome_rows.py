@@ -18,19 +18,8 @@ LISTED = 150
 #: Those among them that passed every time, where there is room: they tell little.
 _CALM_LISTED = 30
 
-#: One letter an outcome.
-LETTERS: Mapping[str, str] = {
-    "passed": "p",
-    "failed": "f",
-    "error": "e",
-    "uncollectable": "u",
-    "flaky": "k",
-    "skipped": "s",
-    "skipped-if": "s",
-    "xfailed": "x",
-    "xpassed": "X",
-    "not-run": "n",
-}
+#: Outcomes with a letter of their own in a history. All others show nothing, as a skip.
+_LETTERS: Mapping[str, str] = {**dict.fromkeys(FAILING, "f"), "passed": "p", "xpassed": "p", "flaky": "k"}
 
 Load = Callable[[str], Any]
 
@@ -61,12 +50,12 @@ def build_test_history(samples: Iterable[Sampled], load: Load) -> TestHistory:
     def letter(sample: Sampled, test_id: str) -> str:
         bucket = load(sample.outcomes).get(test_id)
         if bucket is not None:
-            return LETTERS.get(bucket, "n")
+            return _LETTERS.get(bucket, "s")
         path, name = split_id(test_id)
         key = (sample.inventory, path)
         if key not in names:  # one file at a time: an inventory may have a hundred thousand tests
             names[key] = frozenset(load(sample.inventory)["files"].get(path, {}).get("ids", ()))
-        return LETTERS["passed"] if name in names[key] else ABSENT
+        return "p" if name in names[key] else ABSENT
 
     def rank(test_id: str) -> tuple[object, ...]:
         return (test_id not in flaky, last.get(test_id) not in FAILING, -failures[test_id], test_id)

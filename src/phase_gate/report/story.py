@@ -37,13 +37,8 @@ SIGNED = tuple(kind for kind in get_args(HappeningKind) if kind not in ("entered
 CELL_WORDS: Mapping[str, str] = {
     "p": "passed",
     "f": "failed",
-    "e": "error",
-    "u": "could not be imported",
     "k": "passed after a rerun",
     "s": "skipped",
-    "x": "failed as expected",
-    "X": "passed unexpectedly",
-    "n": "did not run",
     ".": "not there",
 }
 ABSENT = "."
