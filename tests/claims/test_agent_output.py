@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.claims.agent_output import read_transcript
+from phase_gate.claims.agent_output import read_messages
 
 Rows = list[dict[str, Any]]
 
@@ -58,7 +58,7 @@ SAID: dict[str, tuple[Rows, tuple[str, ...]]] = {
 
 @pytest.mark.parametrize(("rows", "texts"), SAID.values(), ids=SAID)
 def test_what_clients_print(rows: Rows, texts: tuple[str, ...]) -> None:
-    assert read_transcript("\n".join(map(json.dumps, rows))) == texts
+    assert read_messages("\n".join(map(json.dumps, rows))) == texts
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,9 @@ def test_what_clients_print(rows: Rows, texts: tuple[str, ...]) -> None:
     ],
 )
 def test_odd_lines_say_nothing(line: str) -> None:
-    assert read_transcript(line) == ()
+    assert read_messages(line) == ()
+
+
+@pytest.mark.parametrize("text", ["", "1 passed\n", "{", "[1]", '{"a": 1}\n', '"text"'])
+def test_plain_output_is_all_the_agents(text: str) -> None:
+    assert read_messages(text) == (text,)

@@ -212,9 +212,9 @@ SAYS = {"role": "assistant", "content": SURE}
 @pytest.mark.parametrize(
     ("text", "counts"),
     [
-        pytest.param("no JSON\n" + lines({"role": "user", "content": "do it"}, SAYS), True, id="the-assistant"),
+        pytest.param(lines({"role": "user", "content": "do it"}) + "no JSON\n" + lines(SAYS), True, id="the-assistant"),
         pytest.param(lines(SAYS, {"role": "user", "content": "go on"}), False, id="before-the-last-prompt"),
     ],
 )
 def test_a_transcript(green: CommandProject, text: str, counts: bool) -> None:
-    assert bool(claim(green, text, "--transcript")[1]["blocks"]) is counts
+    assert bool(claim(green, text)[1]["blocks"]) is counts

@@ -138,7 +138,7 @@ class Track:
 
     def iterations(self) -> list[dict[str, Any]]:
         """The iterations that have ended."""
-        return [row["iteration"] for row in self.events("iteration-ended")]
+        return self.events("iteration-ended")
 
     def state(self) -> dict[str, Any]:
         state: dict[str, Any] = json.loads((self.gated.folder / "cache" / "checkpoint.json").read_text())["state"]

@@ -142,7 +142,7 @@ def test_done_in_words_alone_asks_a_person_at_the_third_time(track: Begin) -> No
 def test_an_idle_agent_is_stuck(track: Begin) -> None:
     driven = track("red-exited").plan({"say": "I think about it.\n"})
     rows = driven.rows(code=12)
-    assert rows[-1]["outcome"] == "stuck"
+    assert rows[-1]["outcome"] == "halted"
     assert rows[-1]["reason"].startswith("the agent changed nothing in 5 iterations")
     assert driven.turns() == 5
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import pytest
 
-from phase_gate.drive.clients import parse_output
 from phase_gate.drive.view import Tail, Working, render_status
 from tests.drive.conftest import RIGHT, Terminal, Track
 
@@ -55,13 +54,6 @@ def test_the_status_line(working: Working, printed: tuple[object, ...], status: 
 )
 def test_the_last_line_that_says_something(rows: tuple[object, ...], last: str) -> None:
     assert tail_of(*rows).last() == last
-
-
-def test_only_messages_are_claims_where_events_are_printed() -> None:
-    events = "\n".join(map(json.dumps, ({"type": "turn.started"}, RUNS, SAYS)))
-    assert parse_output(events) == ("All done.",)
-    assert parse_output("EXIT_SIGNAL: true\n") == ("EXIT_SIGNAL: true\n",)
-    assert parse_output("") == ("",)
 
 
 # --- with a real one

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from phase_gate.agents.agent_table import load_agent, read_stop, read_tool, recognise
 from phase_gate.agents.install import install_hooks
 from phase_gate.agents.tools import find_file_writes, find_shell_paths
-from phase_gate.claims.agent_output import read_claim_text, read_transcript, sentences
+from phase_gate.claims.agent_output import read_claim_text, read_messages, sentences
 from phase_gate.claims.blocks import read_blocks
 from phase_gate.claims.confidence import find_patterns, plan_is_ticked
 from phase_gate.codec import from_json, to_json
@@ -216,7 +216,7 @@ def plan(data: bytes) -> None:
     '{"type": "item.completed", "item": {"type": "agent_message", "text": "done"}}\n'
 )
 def transcript(data: bytes) -> None:
-    read_transcript(text_of(data))
+    read_messages(text_of(data))
 
 
 @parser("exit_signal: true\nphase: GREEN\niteration: 5\nreason: all done\nremaining_work: none\nby: alice\n")

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from phase_gate.errors import UsageError
 from phase_gate.values import Value
 
 
@@ -126,24 +125,22 @@ def sentences(text: ClaimText, reasons: Iterable[str] = ()) -> str:
 _ASSISTANT = frozenset({"assistant", "model", "agent", "assistant.message", "agent_message", "assistant_message"})
 _USER = frozenset({"user", "user.message", "user_message"})
 _TEXTS = frozenset({"", "text", "output_text"})
+#: The parts of a line that may contain its message.
+_HOLDERS = ("message", "payload", "item", "data")
 
 
-def read_transcript(text: str) -> tuple[str, ...]:
-    """Return the assistant's texts since the last prompt, in order. Raises UsageError for another kind of file."""
+def read_messages(output: str) -> tuple[str, ...]:
+    """Return the texts that an agent wrote since the last prompt, in order; of plain output, all of it."""
+    if _read_row(output.lstrip().partition("\n")[0]) is None:
+        return (output,)
     texts: list[str] = []
-    is_known = was_piece = False
-    for line in text.split("\n"):
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            row = None
-        if not isinstance(row, dict):
-            continue
-        is_known = True
-        if row.get("isSidechain") or row.get("isMeta"):
+    was_piece = False
+    for line in output.split("\n"):
+        row = _read_row(line)
+        if row is None or row.get("isSidechain") or row.get("isMeta"):
             continue  # a subagent, or a message of the client itself
         is_piece = row.get("delta") is True
-        holder = _holder(row)
+        holder = next((row[name] for name in _HOLDERS if isinstance(row.get(name), dict)), row)
         speaker = _speaker(row, holder)
         parts = [each for each in _read_texts(holder) if is_piece or each.strip()]
         if speaker in _USER and parts:
@@ -155,17 +152,16 @@ def read_transcript(text: str) -> tuple[str, ...]:
                 # Some clients write a message twice, as an item and as an event.
                 texts += [each for each in parts if texts[-1:] != [each]]
         was_piece = is_piece
-    if not is_known:
-        raise UsageError("it has no line of JSON", remedy="omit --transcript for plain text")
     return tuple(texts)
 
 
-def _holder(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the part of a line that contains its message."""
-    names = ["message", "payload", "item"]
-    if _word(row, "type") in ("assistant.message", "user.message"):
-        names.insert(0, "data")
-    return next((row[name] for name in names if isinstance(row.get(name), dict)), row)
+def _read_row(line: str) -> dict[str, Any] | None:
+    """Return an event or a message; None for anything else."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) and not row.keys().isdisjoint(("type", "role", "message")) else None
 
 
 def _speaker(row: Mapping[str, Any], holder: Mapping[str, Any]) -> str:

@@ -181,10 +181,9 @@ drive: Let an agent work through the phases until it is done or needs you
   arguments -- COMMAND*  the agent's command; in it {prompt} is a file with the prompt, {text} the prompt
 
 claim: Compare an agent's claim with the measurements, and decide whether it is done
-  $ claim session.jsonl --transcript
+  $ claim output.txt
   claim.run: 0 it is done; 10 it is not; 12; 13
-  file FILE  the agent's output; - for standard input
-  --transcript  read JSON lines: the assistant's texts only
+  file FILE  the agent's output, or a transcript in JSON lines; - for standard input
   --as-signal  use the status block as the signal of Gate 2, if the settings allow it
   --threshold N int  number of required indicators, for this call
   --kind NAME  kind of task, with its own threshold in exit_gate.thresholds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from phase_gate import exit_codes
-from phase_gate.claims.agent_output import read_transcript
+from phase_gate.claims.agent_output import read_messages
 from phase_gate.claims.confidence import measurable
 from phase_gate.claims.decision import Decision, Outcome, Threshold
 from phase_gate.cli._call import Call, Done
@@ -53,7 +53,7 @@ def _read(call: Call) -> tuple[str, ...]:
     raw = read_given(call.start, call.arguments.file)
     is_wide = raw[:2] in (b"\xff\xfe", b"\xfe\xff")
     text = raw.decode("utf-16" if is_wide else "utf-8", "replace")
-    return read_transcript(text) if call.arguments.transcript else (text,)
+    return read_messages(text)
 
 
 def _given_threshold(call: Call) -> Threshold | None:

@@ -25,8 +25,6 @@ from phase_gate.workflow.model import Phase, Workflow
 
 #: Lines, and characters, of the end of the last run's output, which lists the failed tests.
 _LINES, _CHARACTERS = 60, 6000
-#: Characters of a document in a voter's prompt.
-_SHOWN = 40_000
 
 
 def write_prompt(
@@ -125,15 +123,15 @@ def write_ballot(session: Session, task: Task, standing: Votes, name: str, answe
     """Return a voter's prompt."""
     root, described = task.project.root, rules_of(task.rules).artifacts
     rows = [
-        f"You are a reviewer, and vote on: {', '.join(standing.on)}. Read it, and change no file.",
-        f"The phase is {task.state.phase}. Nothing that you print is taken for a vote.",
-        "",
         *_goal_lines(session),
+        f"You are a reviewer in {task.state.phase}, and vote on: {', '.join(standing.on)}. Nothing that you print is",
+        "taken for a vote. Read these files, and change none:",
+        "",
     ]
-    for path in (path for each in standing.on for path in find_files(root, described[each])):
-        text = (root / path).read_text(encoding="utf-8", errors="replace")[:_SHOWN]
-        rows += [f"# {show_line(path)}", "", *(f"    {show_line(row)}" for row in text.splitlines()), ""]
+    for name in standing.on:
+        rows += [f"- {show_line(path)}" for path in find_files(root, described[name])]
     rows += [
+        "",
         "# Your vote",
         "",
         "Write this, filled in, as YAML alone into",

@@ -1,4 +1,4 @@
-"""The agent's program: a client by name, or any command line; its messages; its environment; the agents' roles."""
+"""The agent's program: a client by name, or any command line; its environment; who works in which phase."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from phase_gate.agents.agent_table import AGENT_NAMES, load_agent
-from phase_gate.agents.endings import describe_event
-from phase_gate.claims.agent_output import read_transcript
 from phase_gate.errors import UsageError
 from phase_gate.project import STORE_VARIABLE, Project
 from phase_gate.stores.choosing import WITHHELD, find_address
@@ -85,13 +83,6 @@ def _split(text: str) -> list[str]:
     if not words:
         raise UsageError("the agent's command is empty", remedy="name a program")
     return words
-
-
-def parse_output(output: str) -> tuple[str, ...]:
-    """Return an agent's own messages if it prints events, else its whole output."""
-    if describe_event(output.lstrip().partition("\n")[0]) is None:
-        return (output,)
-    return read_transcript(output)
 
 
 # --- the agent's environment

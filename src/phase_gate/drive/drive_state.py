@@ -26,7 +26,6 @@ class Outcome(StrEnum):
     HALTED = "halted"
     DONE = "done"
     PERSON = "person"
-    STUCK = "stuck"
     BUDGET = "budget"
     GO_ON = "go-on"
 
@@ -36,7 +35,6 @@ EXIT_CODES: Mapping[Outcome, int] = {
     Outcome.HALTED: exit_codes.CIRCUIT_OPEN,
     Outcome.DONE: exit_codes.OPEN,
     Outcome.PERSON: exit_codes.NOT_ALLOWED,
-    Outcome.STUCK: exit_codes.CIRCUIT_OPEN,
     Outcome.BUDGET: exit_codes.GATE_CLOSED,
 }
 
@@ -59,25 +57,6 @@ class Decision(Value):
         return EXIT_CODES[self.outcome]
 
 
-class Iteration(Value):
-    """An iteration, open or ended, as recorded in the ledger."""
-
-    number: int
-    phase: str
-    #: When it began, if it is open.
-    at: str = ""
-    #: How the agent ended: `ended`, `timed-out`, `interrupted`, `not-started`, or `lost` with its driver.
-    how: str = ""
-    code: int | None = None
-    #: Of the agent, of voters, of our own test run, and of waiting for a busy client.
-    seconds: float = 0.0
-    #: The decision, a value of `Outcome`, and its reason.
-    outcome: str = ""
-    reason: str = ""
-    #: The number of iterations in a row without a change, up to this one.
-    idle: int = 0
-
-
 class DriveState(Value):
     id: str
     at: str
@@ -89,7 +68,8 @@ class DriveState(Value):
     seconds: float = 0.0
     #: Iterations in a row without a change.
     idle: int = 0
-    open: Iteration | None = None
+    #: When the iteration in progress began; empty if none is.
+    began_at: str = ""
     #: How it ended, a value of `Outcome`; empty if it is running or was killed.
     outcome: str = ""
     reason: str = ""
@@ -125,17 +105,16 @@ class DrivePart(Part):
         if value is None:
             return None
         if event.kind == "iteration-started":
-            row = from_json(Iteration, {**data["iteration"], "at": event.at})
-            return replace(value, number=row.number, open=row)
+            return replace(value, number=data["number"], began_at=event.at)
         if event.kind == "iteration-ended":
-            row = from_json(Iteration, data["iteration"])
-            return replace(value, open=None, seconds=round(value.seconds + row.seconds, 3), idle=row.idle)
+            seconds = round(value.seconds + data["seconds"], 3)
+            return replace(value, began_at="", seconds=seconds, idle=data["idle"])
         if event.kind == "drive-ended":
-            return replace(value, open=None, outcome=data["outcome"], reason=data["reason"])
+            return replace(value, began_at="", outcome=data["outcome"], reason=data["reason"])
         return value
 
     def holds_signal(self, value: DriveState) -> str:
-        return "" if value.open is None else f"phase-gate drive is in iteration {value.open.number}, and judges it"
+        return f"phase-gate drive is in iteration {value.number}, and judges it" if value.began_at else ""
 
     def refuses_answer(self, value: DriveState, answer: str) -> str:
         if answer == "done" and value.settings.signal == "ask":

@@ -334,7 +334,7 @@ class Source(Protocol):
 
 
 #: Outcomes for which the project's command calls a person.
-_CALLS_PERSON = frozenset({Outcome.PERSON, Outcome.HALTED, Outcome.STUCK})
+_CALLS_PERSON = frozenset({Outcome.PERSON, Outcome.HALTED})
 
 
 def drive(session: Session, source: Source) -> Decision:

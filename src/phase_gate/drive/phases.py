@@ -13,7 +13,7 @@ from phase_gate.claims.decision import Outcome as ClaimOutcome
 from phase_gate.codec import to_json
 from phase_gate.decisions.advancing import advance
 from phase_gate.drive.clients import Roles
-from phase_gate.drive.drive_state import Decision, DriveState, Iteration, Outcome, find_drive, require_drive
+from phase_gate.drive.drive_state import Decision, DriveState, Outcome, find_drive, require_drive
 from phase_gate.drive.loop import OWNER, Played, Session, Step
 from phase_gate.drive.prompt_user import ask_for_guidance, ask_for_signal
 from phase_gate.drive.turn import Turn
@@ -118,10 +118,10 @@ class PhaseSource:
         """Judge the agent's work, and record the result."""
         turn.finish()
         self._settle(turn)
-        outcome, reason = str(self._decision.outcome), self._decision.reason
-        turn.task = turn.task.record(turn.end_event(outcome, reason))
-        lines = (f"  verdict  {reason}",) if outcome == Outcome.GO_ON else ()
-        self.session.tell("iteration-ended", *lines, number=turn.number, outcome=outcome, reason=reason)
+        decided = {"outcome": str(self._decision.outcome), "reason": self._decision.reason}
+        turn.record_end(**decided)
+        lines = () if self._decision.ends else (f"  verdict  {self._decision.reason}",)
+        self.session.tell("iteration-ended", *lines, number=turn.number, **decided)
 
     def _settle(self, turn: Turn) -> None:
         """Decide, and ask for the signal of Gate 2 if the drive waits for it."""
@@ -143,7 +143,6 @@ class PhaseSource:
         ways = {
             Outcome.BUDGET: of_task(f"phase-gate drive --resume --iterations {doubled}", name),
             Outcome.INTERRUPTED: of_task("phase-gate drive --resume", name),
-            Outcome.STUCK: of_task("phase-gate explain", name),
         }
         following = ways.get(outcome) or task.current_status().next_command
         return replace(decision, next_command=following, spent=drive.spent)
@@ -204,7 +203,7 @@ def _reasons(turn: Turn, *, is_answered: bool) -> Iterator[tuple[Outcome, str]]:
     if turn.claim is not None and turn.claim.decision is ClaimOutcome.ASK and not state.exited:
         yield Outcome.PERSON, turn.claim.reason
     if turn.idle >= (turn.phase.breaker.no_progress or float("inf")) and not state.exited:
-        yield Outcome.STUCK, f"the agent changed nothing in {count(turn.idle, 'iteration')}; {reason}"
+        yield Outcome.HALTED, f"the agent changed nothing in {count(turn.idle, 'iteration')}; {reason}"
     budget = settings.budget
     for is_spent, what in (
         (require_drive(state).number >= budget.iterations, count(budget.iterations, "iteration")),
@@ -225,18 +224,18 @@ def _record_start(task: Task, past: DriveState | None, started: Event) -> Task:
         if found is not None and not found.outcome and (past is None or found.id != past.id):
             raise _driven_already(task.store)  # another machine was faster
         task.store.close_lost(change)
-        if past is not None and past.open is not None:
-            change.record(_lost(past, past.open, at=change.at))
+        if past is not None and past.began_at:
+            change.record(_lost(past, at=change.at))
         change.record(started)
     return task.after(change)
 
 
-def _lost(drive: DriveState, opened: Iteration, *, at: str) -> Event:
+def _lost(drive: DriveState, *, at: str) -> Event:
     """Return the end of an iteration whose driver died. Its time counts up to the agent's time limit."""
-    passed = min(max(seconds_between(opened.at, at), 0.0), drive.settings.time_limit)
-    result = {"outcome": "lost", "reason": "the driver died"}
-    row = replace(opened, at="", how="lost", seconds=round(passed, 3), idle=drive.idle, **result)
-    return Event(kind="iteration-ended", data={"drive": drive.id, "iteration": to_json(row)})
+    passed = min(max(seconds_between(drive.began_at, at), 0.0), drive.settings.time_limit)
+    lost = {"how": "lost", "outcome": "lost", "reason": "the driver died"}
+    data = {"drive": drive.id, "number": drive.number, "seconds": round(passed, 3), "idle": drive.idle, **lost}
+    return Event(kind="iteration-ended", data=data)
 
 
 def _driven_already(store: TaskStore) -> NotAllowedError:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from phase_gate.claims.agent_output import read_messages
 from phase_gate.claims.decision import Decision as ClaimDecision
-from phase_gate.codec import to_json
 from phase_gate.decisions.advancing import advance
 from phase_gate.decisions.claiming import decide_claim, read_claim
 from phase_gate.decisions.signalling import give_signal
 from phase_gate.drive.agent_prompts import write_ballot, write_prompt
-from phase_gate.drive.clients import Client, Roles, parse_output
-from phase_gate.drive.drive_state import Iteration, require_drive
+from phase_gate.drive.clients import Client, Roles
+from phase_gate.drive.drive_state import require_drive
 from phase_gate.drive.loop import OWNER, Played, Session, Step, make_answer, run_suite
 from phase_gate.drive.view import Working
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError, StorageError
@@ -74,6 +74,11 @@ class Turn:
         self._signal_before = "" if waiting is None else waiting.file
 
     @property
+    def result(self) -> Played:
+        assert self.played is not None, "the agent has ended"
+        return self.played
+
+    @property
     def idle(self) -> int:
         """The number of iterations in a row without a change, up to this one."""
         if self.played is None or progress_of(self.task) != self._progress:
@@ -98,11 +103,9 @@ class Turn:
         text = write_prompt(
             session, task, self.workflow, self.phase, number=self.number, notes=notes, log=log, answer=answer
         )
-        row = Iteration(number=self.number, phase=self.phase.name)
-        started = {"drive": self.drive.id, "iteration": to_json(row)}
-        self.task = task.record(Event(kind="iteration-started", data=started))
-        line = f"iteration {self.number}: {self.phase.name}"
-        session.tell("iteration-started", line, number=self.number, phase=self.phase.name)
+        begun = {"number": self.number, "phase": self.phase.name}
+        self.task = task.record(Event(kind="iteration-started", data={"drive": self.drive.id, **begun}))
+        session.tell("iteration-started", f"iteration {self.number}: {self.phase.name}", **begun)
         return self._step(self.client, "agent", text, prompt, answer)
 
     def _step(self, client: Client, role: str, text: str, prompt: Path, answer: Path) -> Step:
@@ -123,7 +126,7 @@ class Turn:
         elif played.code != 0:
             self.note(f"you {played.shown} last time")
         self.task = session.task()
-        if self._is_over(played):
+        if self._is_over:
             return
         self._answer = self._take_answer(played)
         if outside := next((kind for kind in played.recorded if kind in _OUTSIDE), ""):
@@ -131,32 +134,31 @@ class Turn:
             self.outside = (
                 f"{outside} was recorded while the agent worked, and not by the drive: read {look}, then resume"
             )
-        if not self._is_over(played) and find_pipeline(self.task.state) is not None:
+        if not self._is_over and find_pipeline(self.task.state) is not None:
             self._complete_phase()
 
     def finish(self) -> None:
         """Run the tests, weigh the agent's claim, and give its signal."""
-        played = self.played
-        assert played is not None, "the agent has ended"
-        if self._is_over(played):
+        if self._is_over:
             return
         answer = self._answer
         if answer is not None and answer.answer == "done" and not self._is_agreed:
             # The plan is revised until the reviewers agree. That is not a failed gate.
             self.note("your signal waits until the reviewers agree")
             answer = None
-        self._run_tests(played, has_answer=answer is not None)
+        self._run_tests(has_answer=answer is not None)
         if self.session.is_cut_off:
             return
-        self._weigh_claim(played)
+        self._weigh_claim()
         if answer is not None:
             self.give(answer)
         self._begin_recovery()
 
-    def _is_over(self, played: Played) -> bool:
-        """Return whether the work is not judged: the turn was cut short, or a person is needed."""
-        is_cut_off = self.session.is_cut_off or played.how == "interrupted"
-        return is_cut_off or bool(self.outside) or bool(played.trouble)
+    @property
+    def _is_over(self) -> bool:
+        """Whether the work is not judged: the turn was cut short, or a person is needed."""
+        is_cut_off = self.session.is_cut_off or self.result.how == "interrupted"
+        return is_cut_off or bool(self.outside) or bool(self.result.trouble)
 
     def give(self, signal: Signal) -> None:
         """Give a signal about the last run."""
@@ -173,20 +175,18 @@ class Turn:
         elif signal.answer == "done" and not evaluation.can_exit:
             self.note(f"the signal came too early: {evaluation.reason}")
 
-    def end_event(self, outcome: str, reason: str) -> Event:
-        played = self.played
-        assert played is not None, "the agent has ended"
-        row = Iteration(
-            number=self.number,
-            phase=self.phase.name,
-            how=played.how,
-            code=played.code,
-            seconds=round(self.spent - self.drive.seconds, 3),
-            outcome=outcome,
-            reason=reason,
-            idle=self.idle,
-        )
-        return Event(kind="iteration-ended", data={"drive": self.drive.id, "iteration": to_json(row)})
+    def record_end(self, **decided: str) -> None:
+        ended = {
+            "drive": self.drive.id,
+            "number": self.number,
+            "phase": self.phase.name,
+            "how": self.result.how,
+            "code": self.result.code,
+            "seconds": round(self.spent - self.drive.seconds, 3),
+            "idle": self.idle,
+            **decided,
+        }
+        self.task = self.task.record(Event(kind="iteration-ended", data=ended))
 
     def _file(self, name: str) -> Path:
         return self.folder / f"{self.number:04}.{name}"
@@ -307,12 +307,12 @@ class Turn:
 
     # --- our own test run --------------------------------------------------------------------------------------------
 
-    def _run_tests(self, played: Played, *, has_answer: bool) -> None:
+    def _run_tests(self, *, has_answer: bool) -> None:
         """Run the tests if the phase has any, else evaluate it."""
         task, session = self.task, self.session
         phase = task.rules.phase(task.state.phase or "") or self.phase
         if phase.tests != "none" or _tests_recovery(task, phase):
-            stands = not played.recorded and progress_of(task) == self._progress
+            stands = not self.result.recorded and progress_of(task) == self._progress
             if stands and task.current_status().status in ("closed", "early", "waiting", "open"):
                 session.note("nothing has changed: the last run is valid")
             else:
@@ -349,13 +349,13 @@ class Turn:
 
     # --- the claim ---------------------------------------------------------------------------------------------------
 
-    def _weigh_claim(self, played: Played) -> None:
+    def _weigh_claim(self) -> None:
         """Record the agent's claim and the decision about it, if there is output and something to claim."""
-        session, state, texts = self.session, self.task.state, parse_output(played.stdout)
+        session, state, texts = self.session, self.task.state, read_messages(self.result.stdout)
         if not any(text.strip() for text in texts) or state.phase is None or state.exited or state.is_done:
             return
         # The output is never searched for a signal, even if the project allows that elsewhere.
-        claim = read_claim(texts, file=played.transcript, by=self.client.name)
+        claim = read_claim(texts, file=self.result.transcript, by=self.client.name)
         try:
             done = decide_claim(self.task, claim, show=session.note, show_progress=session.note)
         except NotAllowedError as error:
