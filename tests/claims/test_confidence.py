@@ -7,7 +7,7 @@ import pytest
 from phase_gate.claims.agent_output import read_claim_text, sentences
 from phase_gate.claims.confidence import (
     DEFAULT_PATTERNS,
-    Known,
+    Sign,
     find_patterns,
     plan_is_ticked,
 )
@@ -18,7 +18,7 @@ DEFAULT_KEYWORDS = ConfidenceRules().keywords
 
 def found(text: str, patterns: tuple[str, ...] = DEFAULT_PATTERNS) -> list[str]:
     prose = sentences(read_claim_text([text]))
-    return [each.name for each in find_patterns(patterns, prose) if each.present]
+    return [each.name for each in find_patterns(patterns, prose) if each.met]
 
 
 @pytest.mark.parametrize(
@@ -108,4 +108,4 @@ def test_keywords(text: str, words: list[str]) -> None:
     ],
 )
 def test_a_plan(text: str, expected: tuple[bool | None, str]) -> None:
-    assert plan_is_ticked(text) == Known(*expected)
+    assert plan_is_ticked(text) == Sign(*expected)

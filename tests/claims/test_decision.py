@@ -8,8 +8,8 @@ import pytest
 
 from phase_gate.claims.agent_output import read_claim_text, sentences
 from phase_gate.claims.blocks import read_blocks
-from phase_gate.claims.confidence import ClaimContext, Indicator, Known
-from phase_gate.claims.decision import Decision, Outcome, Threshold, decide
+from phase_gate.claims.confidence import ClaimContext, Sign, Threshold
+from phase_gate.claims.decision import Decision, Outcome, decide
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.state import Claims
 from phase_gate.values import replace
@@ -19,11 +19,11 @@ from tests.claims.test_blocks import DOYAKEN, EXIT
 
 AT = "2026-01-01T12:00:00Z"
 GOOD = f"All tasks are completed.\n\n{EXIT}"
-TESTS = Indicator(name="tests pass", kind="evidence", present=True)
-YES, NO, UNKNOWN = Known(True), Known(False), Known()
-MEASURED: dict[str, Any] = {"files_changed": 2, "files": YES, "task_file": YES, "tests": YES}
+TESTS = Sign(True, name="tests pass")
+YES, NO, UNKNOWN = Sign(True), Sign(False), Sign()
+MEASURED: dict[str, Any] = {"files": YES, "task_file": YES, "tests": YES}
 CONTEXT = ClaimContext(evidence=(TESTS,), **MEASURED, phase="GREEN", iteration=2, at=AT)
-UNMEASURED: dict[str, Any] = {"files_changed": None, "files": UNKNOWN, "task_file": UNKNOWN, "tests": UNKNOWN}
+UNMEASURED: dict[str, Any] = {"files": UNKNOWN, "task_file": UNKNOWN, "tests": UNKNOWN}
 OPEN = Breaker(status="open", opened_at=AT, reason="the same error 5 times")
 
 
@@ -45,13 +45,9 @@ def evaluate_output(
     threshold: int = 2,
 ) -> tuple[Decision, Breaker]:
     read = read_claim_text([text])
+    settings: dict[str, Any] = {"gate": gate or ExitGate(), "rules": rules or ConfidenceRules()}
     return decide(
-        read_blocks(read),
-        sentences(read),
-        context,
-        gate or ExitGate(),
-        rules or ConfidenceRules(),
-        Threshold(value=threshold),
+        read_blocks(read), sentences(read), replace(context, **settings, threshold=Threshold(value=threshold))
     )
 
 
@@ -137,7 +133,10 @@ def test_an_honest_not_done_is_no_blocked_claim() -> None:
 )
 def test_the_score(text: str, context: ClaimContext, score: int, points: list[int]) -> None:
     decision = judge(text, context)
-    assert (decision.confidence, [part.points for part in decision.confidence_parts]) == (score, points)
+    assert (decision.confidence, [part.worth if part.met else 0 for part in decision.confidence_parts]) == (
+        score,
+        points,
+    )
 
 
 @pytest.mark.parametrize(

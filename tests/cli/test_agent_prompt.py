@@ -30,7 +30,7 @@ def test_nothing_in_it_is_a_claim(begin: Begin, workflow: str, phase: str, style
         read = read_claim_text([echoed])
         said = read_blocks(read)
         assert (said.explicit, said.claims_done) == (None, False)
-        assert [each.name for each in find_patterns(DEFAULT_PATTERNS, sentences(read)) if each.present] == []
+        assert [each.name for each in find_patterns(DEFAULT_PATTERNS, sentences(read)) if each.met] == []
 
 
 FILLED = {

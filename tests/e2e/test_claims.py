@@ -72,11 +72,11 @@ def claim(project: Project, text: str, *arguments: str) -> Any:
 
 
 def present(document: Any, kind: str) -> list[str]:
-    return [row["name"] for row in document["indicator_rows"] if row["kind"] == kind and row["present"]]
+    return [row["name"] for row in document["indicator_rows"] if row["kind"] == kind and row["met"]]
 
 
 def known(document: Any) -> dict[str, bool | None]:
-    return {row["name"]: row["present"] for row in document["indicator_rows"] if row["kind"] == "evidence"}
+    return {row["name"]: row["met"] for row in document["indicator_rows"] if row["kind"] == "evidence"}
 
 
 def claims(project: Project) -> list[Any]:
@@ -274,7 +274,7 @@ def test_the_sum_of_six_parts(project: Project) -> None:
     begin(project, "confidence: {task_file: todo/work.md, done_folder: done}\nexit_gate: {indicator_threshold: 1}\n")
     project.write({"done/work.md": "x"})
     found = claim(project, f"It is done.\n\n{DOYAKEN}")
-    assert [(part["name"], part["points"]) for part in found["confidence_parts"]] == [
+    assert [(part["name"], part["worth"] if part["met"] else 0) for part in found["confidence_parts"]] == [
         ("status block", 30),
         ("reports complete", 20),
         ("files changed", 15),
@@ -442,7 +442,7 @@ def give_signal(project: Project) -> Result:
 
 
 def points(document: Any) -> dict[str, int]:
-    return {part["name"]: part["points"] for part in document["confidence_parts"]}
+    return {part["name"]: part["worth"] if part["met"] else 0 for part in document["confidence_parts"]}
 
 
 # --- CG-15: words inside of the block, and one threshold

@@ -56,7 +56,7 @@ CLAIM = LastClaim(
     confidence=80,
     confidence_needed=70,
     claimed_done=True,
-    met_both=True,
+    gate="passed",
     leniency=("l",),
 )
 FULL = State(

@@ -124,7 +124,7 @@ def sentences(text: ClaimText, reasons: Iterable[str] = ()) -> str:
 
 _ASSISTANT = frozenset({"assistant", "model", "agent", "assistant.message", "agent_message", "assistant_message"})
 _USER = frozenset({"user", "user.message", "user_message"})
-_TEXTS = frozenset({"", "text", "output_text"})
+_TEXTS = ("", "text", "output_text")
 #: The parts of a line that may contain its message.
 _HOLDERS = ("message", "payload", "item", "data")
 
@@ -165,20 +165,14 @@ def _read_row(line: str) -> dict[str, Any] | None:
 
 
 def _speaker(row: Mapping[str, Any], holder: Mapping[str, Any]) -> str:
-    words = (_word(holder, "role"), _word(row, "role"), _word(row, "type"), _word(holder, "type"))
+    words = map(str, (holder.get("role"), row.get("role"), row.get("type"), holder.get("type")))
     return next((word for word in words if word in _ASSISTANT or word in _USER), "")
-
-
-def _word(row: Mapping[str, Any], name: str) -> str:
-    value = row.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def _read_texts(holder: Mapping[str, Any]) -> Iterator[str]:
     contents = (holder.get(name) for name in ("content", "text", "message", "parts"))
     content = next((each for each in contents if isinstance(each, str | list)), [])
     for part in [content] if isinstance(content, str) else content:
-        if isinstance(part, str):
-            yield part
-        elif isinstance(part, dict) and _word(part, "type") in _TEXTS and isinstance(part.get("text"), str):
-            yield part["text"]
+        text = part.get("text") if isinstance(part, dict) and part.get("type", "") in _TEXTS else part
+        if isinstance(text, str):
+            yield text

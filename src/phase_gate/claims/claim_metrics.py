@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from phase_gate.claims.confidence import ClaimContext, Indicator, Known, plan_is_ticked
+from phase_gate.claims.confidence import ClaimContext, Sign, plan_is_ticked
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.gathering import context_of, gather_evidence
 from phase_gate.evidence.git import changes_since_commit
@@ -14,6 +14,7 @@ from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.project import Project
 from phase_gate.task import Task
+from phase_gate.values import replace
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import CLAIM_METRICS
 from phase_gate.workflow.model import Phase
@@ -37,8 +38,6 @@ def measure_claim(task: Task, *, claim_file: Path | None = None, show: Callable[
     if phase is None:
         raise NotAllowedError("the cycle is done: there is nothing to claim", remedy=project.begin_command)
     tests = _tests_pass(task)
-    changed, reason = _files_changed(task, claim_file)
-    files = Known(None if changed is None else changed > 0, reason)
     moved = _task_file(project)
     return ClaimContext(
         interrupted=_interrupted(state),
@@ -46,8 +45,7 @@ def measure_claim(task: Task, *, claim_file: Path | None = None, show: Callable[
         failure=_measured_failure(state, phase, tests),
         untested=f"{tests.reason}: {_JUDGE[phase.tests == 'none']}" if tests.met is None else "",
         evidence=_evidence(task, tests, moved, show),
-        files_changed=changed,
-        files=files,
+        files=_files_changed(task, claim_file),
         task_file=moved,
         tests=tests,
         metrics={} if state.measurement is None else state.measurement.measured.metrics,
@@ -55,6 +53,8 @@ def measure_claim(task: Task, *, claim_file: Path | None = None, show: Callable[
         iteration=state.iteration,
         asked=phase.gate_1.names & CLAIM_METRICS,
         tree=task.tree.digest,
+        gate=ExitGate.of(project.configuration),
+        rules=ConfidenceRules.of(project.configuration),
     )
 
 
@@ -65,17 +65,17 @@ def _interrupted(state: State) -> str:
     return f"run {last.id[:8]} was interrupted: ask the user, or let a run end"
 
 
-def _tests_pass(task: Task) -> Known:
+def _tests_pass(task: Task) -> Sign:
     """Return whether Gate 1 is open, ignoring clauses on claims."""
     behind, verdict = task.outdated(), task.state.evaluation
     if behind is not None:
-        return Known(None, behind.reason)
+        return Sign(None, behind.reason)
     assert verdict is not None, "outdated() covers a task without a verdict"
     if verdict.gate_1.is_open:
-        return Known(True, f"Gate 1 is open in iteration {verdict.iteration}")
+        return Sign(True, f"Gate 1 is open in iteration {verdict.iteration}")
     if _is_open_but_for_claims(verdict):
-        return Known(True, f"Gate 1 needs only a claim in iteration {verdict.iteration}")
-    return Known(False, f"Gate 1 is closed: {verdict.reason}")
+        return Sign(True, f"Gate 1 needs only a claim in iteration {verdict.iteration}")
+    return Sign(False, f"Gate 1 is closed: {verdict.reason}")
 
 
 def _is_open_but_for_claims(verdict: Evaluation) -> bool:
@@ -85,7 +85,7 @@ def _is_open_but_for_claims(verdict: Evaluation) -> bool:
     return is_asked and all(each.met is True for each in others) and all(each.passes for each in verdict.gate_1.guards)
 
 
-def _measured_failure(state: State, phase: Phase, tests: Known) -> str:
+def _measured_failure(state: State, phase: Phase, tests: Sign) -> str:
     measured = state.measurement
     failing = 0 if measured is None else measured.measured.metrics.get("suite_failing", 0)
     if measured is not None and phase.tests != "failing" and isinstance(failing, int) and failing:
@@ -97,11 +97,11 @@ def _measured_failure(state: State, phase: Phase, tests: Known) -> str:
 # --- indicators
 
 
-def _evidence(task: Task, tests: Known, moved: Known, show: Callable[[str], None]) -> tuple[Indicator, ...]:
+def _evidence(task: Task, tests: Sign, moved: Sign, show: Callable[[str], None]) -> tuple[Sign, ...]:
     project = task.project
     gate = ExitGate.of(project.configuration)
     checks = gate.evidence_checks
-    rows: dict[str, Known] = {}
+    rows: dict[str, Sign] = {}
     if checks.tests:
         rows["tests pass"] = tests
     if checks.acceptance_criteria:
@@ -116,27 +116,19 @@ def _evidence(task: Task, tests: Known, moved: Known, show: Callable[[str], None
         rows["task file moved"] = moved
     if gate.plan_file is not None:
         rows[f"plan {gate.plan_file}"] = _plan(project.root / gate.plan_file)
-    return tuple(
-        Indicator(
-            name=name,
-            kind="evidence",
-            present=known.met,
-            detail=f"unknown: {known.reason}" if known.met is None else known.reason,
-        )
-        for name, known in rows.items()
-    )
+    return tuple(replace(sign, name=name) for name, sign in rows.items())
 
 
-def _criteria(state: State, tree: str) -> Known:
+def _criteria(state: State, tree: str) -> Sign:
     measured = state.measurement
     if state.criteria is None or measured is None:
-        return Known(None, "no criteria are listed")
+        return Sign(None, "no criteria are listed")
     if measured.tree != tree:
-        return Known(None, "files have changed since the last run")
+        return Sign(None, "files have changed since the last run")
     left = measured.measured.metrics.get("criteria_open")
     if not isinstance(left, int):
-        return Known(None, "not measured")
-    return Known(left == 0, "each has a test that shows it" if left == 0 else f"{count(left, 'criterion')} open")
+        return Sign(None, "not measured")
+    return Sign(left == 0, "each has a test that shows it" if left == 0 else f"{count(left, 'criterion')} open")
 
 
 def _measure(task: Task, show: Callable[[str], None]) -> Measured:
@@ -146,54 +138,54 @@ def _measure(task: Task, show: Callable[[str], None]) -> Measured:
     return gather_evidence(context_of(task, frozenset(wanted), phase=task.state.phase or "", show=show))
 
 
-def _from_metric(measured: Measured, name: str, yes: str, no: str) -> Known:
+def _from_metric(measured: Measured, name: str, yes: str, no: str) -> Sign:
     value = measured.metrics.get(name)
     if not isinstance(value, bool):
-        return Known(None, next((text for text in measured.warnings if name in text), "not measured"))
-    return Known(value, yes if value else no)
+        return Sign(None, next((text for text in measured.warnings if name in text), "not measured"))
+    return Sign(value, yes if value else no)
 
 
-def _build(project: Project, measured: Measured) -> Known:
+def _build(project: Project, measured: Measured) -> Sign:
     if "build" not in project.configuration.evidence.commands:
-        return Known(None, "there is no command evidence.commands.build")
+        return Sign(None, "there is no command evidence.commands.build")
     return _from_metric(measured, "build_ok", "it exited with 0", "it did not exit with 0")
 
 
-def _plan(path: Path) -> Known:
+def _plan(path: Path) -> Sign:
     try:
         with path.open("rb") as stream:
             text = stream.read(_MAX_PLAN).decode("utf-8", "replace")
     except OSError as error:
-        return Known(None, error.strerror or "it can't be read")
+        return Sign(None, error.strerror or "it can't be read")
     return plan_is_ticked(text)
 
 
 # --- confidence
 
 
-def _files_changed(task: Task, claim_file: Path | None) -> tuple[int | None, str]:
+def _files_changed(task: Task, claim_file: Path | None) -> Sign:
     """Compare with the commit at the start of the cycle, because files may have changed before the first run."""
     began = task.state.memory.cycle.get("git")
     context = context_of(task, frozenset(), phase=task.state.phase or "")
     since = changes_since_commit(context, None if began is None else task.store.objects.load(began))
     if since.files is None:
-        return None, "git can't tell"
+        return Sign(None, "git can't tell")
     changed = len([path for path in since.files if task.project.root / path != claim_file])
     if not changed and began is None:
-        return None, "git does not know on which commit the cycle began"
+        return Sign(None, "git does not know on which commit the cycle began")
     commit = "the commit that the cycle began on" if began is not None else "the last commit"
-    return changed, f"{count(changed, 'file')} changed since {commit}"
+    return Sign(changed > 0, f"{count(changed, 'file')} changed since {commit}")
 
 
-def _task_file(project: Project) -> Known:
+def _task_file(project: Project) -> Sign:
     rules = ConfidenceRules.of(project.configuration)
     if rules.task_file is None:
-        return Known(None, "confidence.task_file is not set")
+        return Sign(None, "confidence.task_file is not set")
     name = rules.task_file.replace("{task}", project.task)
     path = project.root / name
     moved = project.root / rules.done_folder / path.name
     if path.exists():
-        return Known(False, f"{name} is where it was")
+        return Sign(False, f"{name} is where it was")
     if moved.exists():
-        return Known(True, f"{path.name} is in {rules.done_folder}/")
-    return Known(None, f"neither {name} nor {rules.done_folder}/{path.name} is there")
+        return Sign(True, f"{path.name} is in {rules.done_folder}/")
+    return Sign(None, f"neither {name} nor {rules.done_folder}/{path.name} is there")

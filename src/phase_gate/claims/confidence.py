@@ -8,37 +8,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from itertools import pairwise
 from math import ceil
-from typing import Literal
+from typing import Any, Literal
 
-from phase_gate.claims.blocks import BlockKind, StatusBlocks
+from phase_gate.claims.blocks import StatusBlocks
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.state import Claims, Event
-from phase_gate.values import Value, field
+from phase_gate.values import Value, field, replace
 from phase_gate.visible import cut
-from phase_gate.workflow.metrics import Metrics, MetricValue
+from phase_gate.workflow.metrics import Metrics
 from phase_gate.workflow.model import Limits
 from phase_gate.workflow.phrases import compile_phrase
-from phase_gate.workflow.sections import ConfidenceRules
+from phase_gate.workflow.sections import ConfidenceRules, ExitGate
 
 
-class Known(Value, kw_only=False):
-    """Whether a condition is met, and how that is known; None if it is unknown."""
+class Sign(Value, kw_only=False):
+    """A sign of completion, whether it is there, and how that is known."""
 
+    #: None if unknown, which does not count as there.
     met: bool | None = None
     reason: str = ""
+    name: str = ""
+    kind: Literal["pattern", "evidence", "signal", "part"] = "evidence"
+    #: For a part of the confidence: its points.
+    worth: int = 0
 
 
-class Indicator(Value):
-    """One sign of completion, whether it is present, and how that is known."""
+class Threshold(Value):
+    """The number of indicators that a claim needs, and where it is set."""
 
-    name: str
-    kind: Literal["pattern", "evidence", "signal"]
-    #: None if unknown, which does not count as present.
-    present: bool | None
-    detail: str = ""
+    value: int = 2
+    source: str = "default"
+    #: Who lowered it for this claim, and why; empty if it is at least the project's threshold.
+    lowered: str = ""
 
 
 class ClaimContext(Value):
@@ -53,12 +56,11 @@ class ClaimContext(Value):
     #: Why no run is about the current files; empty if one is.
     untested: str = ""
     #: The enabled indicators from measurements.
-    evidence: tuple[Indicator, ...] = ()
-    #: Files changed since the cycle began, according to git; None if unknown.
-    files_changed: int | None = None
-    files: Known = Known()
-    task_file: Known = Known()
-    tests: Known = Known()
+    evidence: tuple[Sign, ...] = ()
+    #: Whether git found files that changed since the cycle began.
+    files: Sign = Sign()
+    task_file: Sign = Sign()
+    tests: Sign = Sign()
     #: The metrics of the last complete run; empty if there is none.
     metrics: Metrics = field(default_factory=dict)
     phase: str = ""
@@ -70,17 +72,10 @@ class ClaimContext(Value):
     #: The claim metrics that Gate 1 of the phase uses; empty for none.
     asked: frozenset[str] = frozenset()
     at: str = ""
-
-
-class Part(Value):
-    """One item of the score."""
-
-    name: str
-    worth: int
-    points: int
-    #: None if unknown.
-    met: bool | None
-    reason: str
+    #: The project's settings, and the indicators that this claim needs.
+    gate: ExitGate = field(default_factory=ExitGate)
+    rules: ConfidenceRules = field(default_factory=ConfidenceRules)
+    threshold: Threshold = Threshold()
 
 
 #: Points for a block and for its answer. These two are always required.
@@ -88,39 +83,34 @@ _BLOCK, _COMPLETE = 30, 20
 _KEYWORDS = "keywords"
 
 
-def score_confidence(
-    blocks: StatusBlocks, prose: str, context: ClaimContext, rules: ConfidenceRules
-) -> tuple[Part, ...]:
+def score_confidence(blocks: StatusBlocks, prose: str, context: ClaimContext) -> tuple[Sign, ...]:
     """Return the items of the score: 30 block, 20 complete, 15 files, 20 task file, 10 keywords, 5 tests."""
     filled = ", ".join(block.kind for block in blocks.blocks if not block.problems)
     answer = {True: "it reports done", False: "it reports not done", None: "no block reports done"}[blocks.explicit]
-    word = next((each for each in rules.keywords if find_phrase(each, prose) is not None), None)
+    word = next((each for each in context.rules.keywords if find_phrase(each, prose) is not None), None)
     words = "no keyword is used affirmatively" if word is None else repr(word)
     rows = (
-        ("status block", _BLOCK, Known(bool(filled), filled or "no valid block: prose alone is weak evidence")),
-        ("reports complete", _COMPLETE, Known(blocks.explicit is True, answer)),
+        ("status block", _BLOCK, Sign(bool(filled), filled or "no valid block: prose alone is weak evidence")),
+        ("reports complete", _COMPLETE, Sign(blocks.explicit is True, answer)),
         ("files changed", 15, context.files),
         ("task file moved", 20, context.task_file),
-        (_KEYWORDS, 10, Known(word is not None, words)),
+        (_KEYWORDS, 10, Sign(word is not None, words)),
         ("tests pass", 5, context.tests),
     )
-    return tuple(
-        Part(name=name, worth=worth, points=worth if known.met else 0, met=known.met, reason=known.reason)
-        for name, worth, known in rows
-    )
+    return tuple(replace(sign, name=name, kind="part", worth=worth) for name, worth, sign in rows)
 
 
-def has_keyword(parts: Iterable[Part]) -> bool:
+def has_keyword(parts: Iterable[Sign]) -> bool:
     """Return whether the agent's own words claim completion."""
     return any(part.name == _KEYWORDS and part.met for part in parts)
 
 
-def measurable(parts: Iterable[Part]) -> int:
+def measurable(parts: Iterable[Sign]) -> int:
     """Return the points that can be earned: those of all items that are not unknown."""
     return sum(part.worth for part in parts if part.met is not None)
 
 
-def needed(parts: Iterable[Part], threshold: int) -> int:
+def needed(parts: Iterable[Sign], threshold: int) -> int:
     """Return the threshold, scaled to the measurable points, but at least the points for a block that reports done."""
     return min(threshold, max(_BLOCK + _COMPLETE, ceil(threshold * measurable(parts) / 100)))
 
@@ -173,40 +163,28 @@ def find_phrase(pattern: str, prose: str) -> str | None:
         prose = prose[-MAX_PROSE:].partition("\n")[2]
     phrase = compile_phrase(pattern)
     for sentence in prose.split("\n"):
-        if any(_is_meant(sentence, end) for end in phrase.ends(sentence)):
+        ends = list(phrase.ends(sentence))
+        if not ends or sentence.rstrip().endswith("?"):
+            continue
+        denied = _DENIED.search(sentence)
+        first = len(sentence) + 1 if denied is None else denied.end()
+        last = max((found.start() for found in _TAKEN_BACK.finditer(sentence)), default=-1)
+        if any(first > end > last for end in ends):
             return sentence.strip()
     return None
 
 
-def _is_meant(sentence: str, end: int) -> bool:
-    """Return whether a phrase that ends there is affirmed: no negation before its end, no qualification after it."""
-    if sentence.rstrip().endswith("?"):
-        return False
-    denied, taken_back = _twists(sentence)
-    return denied > end > taken_back
+def find_patterns(patterns: Iterable[str], prose: str) -> tuple[Sign, ...]:
+    """Return a sign for each distinct pattern, with the sentence that matches it."""
+    found = {pattern: find_phrase(pattern, prose) for pattern in patterns}
+    return tuple(
+        Sign(sentence is not None, cut(sentence or "", 80), name=pattern, kind="pattern")
+        for pattern, sentence in found.items()
+    )
 
 
-@lru_cache(maxsize=1024)
-def _twists(sentence: str) -> tuple[int, int]:
-    """Return the end of the first negating word, and the start of the last qualifying one."""
-    denied = _DENIED.search(sentence)
-    taken_back = max((found.start() for found in _TAKEN_BACK.finditer(sentence)), default=-1)
-    return len(sentence) + 1 if denied is None else denied.end(), taken_back
-
-
-def find_patterns(patterns: Iterable[str], prose: str) -> tuple[Indicator, ...]:
-    """Return an indicator for each distinct pattern, with the sentence that matches it."""
-    rows = []
-    for pattern in dict.fromkeys(patterns):
-        sentence = find_phrase(pattern, prose)
-        rows.append(
-            Indicator(name=pattern, kind="pattern", present=sentence is not None, detail=cut(sentence or "", 80))
-        )
-    return tuple(rows)
-
-
-def count_present(indicators: Iterable[Indicator]) -> int:
-    return sum(each.present is True for each in indicators)
+def count_present(signs: Iterable[Sign]) -> int:
+    return sum(each.met is True for each in signs)
 
 
 # --- a plan
@@ -214,44 +192,16 @@ def count_present(indicators: Iterable[Indicator]) -> int:
 _BOX = re.compile(r"[ \t]*+(?:[-*+•]|\d{1,4}[.)])?+[ \t]*+\[(?P<mark>[ xX✓✔~-]?)\](?=[ \t]|$)")
 
 
-def plan_is_ticked(text: str) -> Known:
+def plan_is_ticked(text: str) -> Sign:
     """Return whether all checkboxes of a plan are ticked, and their number; None if it has none."""
     marks = [found["mark"] for line in text.split("\n") if (found := _BOX.match(line)) is not None]
     if not marks:
-        return Known(None, "no boxes in it")
+        return Sign(None, "no boxes in it")
     ticked = sum(mark in ("x", "X", "✓", "✔") for mark in marks)
-    return Known(ticked == len(marks), f"{ticked} of {len(marks)} boxes are ticked")
+    return Sign(ticked == len(marks), f"{ticked} of {len(marks)} boxes are ticked")
 
 
 # --- differences between claimed and measured numbers, which are reported but don't affect the decision
-
-
-def compare(blocks: StatusBlocks, context: ClaimContext) -> list[str]:
-    """Return a line for each claimed value that differs from the measured one."""
-    numbers: list[tuple[BlockKind, str, MetricValue]] = [
-        *(
-            ("PRP_PHASE_STATUS", name.upper(), context.metrics.get(name))
-            for name in ("tests_total", "tests_passing", "tests_failing")
-        ),
-        ("RALPH_STATUS", "FILES_MODIFIED", context.files_changed),
-        ("DOYAKEN_STATUS", "FILES_MODIFIED", context.files_changed),
-    ]
-    answers: tuple[tuple[BlockKind, str, str], ...] = (
-        ("RALPH_STATUS", "TESTS_STATUS", "PASSING"),
-        ("DOYAKEN_STATUS", "TESTS_STATUS", "pass"),
-        ("PRP_PHASE_STATUS", "GATE_1", "true"),
-    )
-    rows = []
-    for kind, key, measured in numbers:
-        claimed = blocks.value(kind, key)
-        if claimed not in ("", "null") and measured is not None and int(claimed) != measured:
-            rows.append(f"{key}: {int(claimed)} was claimed, {measured} was measured")
-    rows += _compare_detail(blocks.value("PRP_PHASE_STATUS", "GATE_1_DETAIL"), context.metrics)
-    for kind, key, good in answers:
-        if blocks.value(kind, key) == good and context.tests.met is not True:
-            word = "is not known" if context.tests.met is None else "is not so"
-            rows.append(f"{key}: {good} was claimed, and it {word}: {context.tests.reason}")
-    return rows
 
 
 #: A number in GATE_1_DETAIL: `tests_passing: 10/10`, `consecutive_runs: 2`.
@@ -259,16 +209,25 @@ _NUMBER = re.compile(r"\b(?P<name>[a-z_]{1,60}): ?(?P<value>\d{1,9})(?:/(?P<tota
 _DETAIL_NAMES = {"consecutive_runs": "consecutive_green_runs"}
 
 
-def _compare_detail(detail: str, metrics: Metrics) -> Iterator[str]:
-    for found in _NUMBER.finditer(detail):
+def compare(blocks: StatusBlocks, metrics: Metrics) -> Iterator[str]:
+    """Yield a line for each claimed number that differs from the measured one."""
+    for place, name, claimed in _claimed_numbers(blocks):
+        measured = metrics.get(name)
+        if type(measured) is int and measured != claimed:
+            yield f"{place}: {claimed} was claimed, {measured} was measured"
+
+
+def _claimed_numbers(blocks: StatusBlocks) -> Iterator[tuple[str, str, int]]:
+    """Yield each number of a PRP block: its place, the name of its metric, and its value."""
+    for name in ("tests_total", "tests_passing", "tests_failing"):
+        claimed = blocks.value("PRP_PHASE_STATUS", name.upper())
+        if claimed not in ("", "null"):
+            yield name.upper(), name, int(claimed)
+    for found in _NUMBER.finditer(blocks.value("PRP_PHASE_STATUS", "GATE_1_DETAIL")):
         name = _DETAIL_NAMES.get(found["name"], found["name"])
-        claimed = {name: int(found["value"])}
+        yield f"GATE_1_DETAIL: {name}", name, int(found["value"])
         if found["total"] is not None and name.startswith("tests_"):
-            claimed["tests_total"] = int(found["total"])
-        for each, value in claimed.items():
-            measured = metrics.get(each)
-            if type(measured) is int and measured != value:
-                yield f"GATE_1_DETAIL: {each}: {value} was claimed, {measured} was measured"
+            yield "GATE_1_DETAIL: tests_total", "tests_total", int(found["total"])
 
 
 # --- how many claims turned out to be true, by their score
@@ -278,25 +237,8 @@ def _compare_detail(detail: str, metrics: Metrics) -> Iterator[str]:
 _BOUNDS = (0, 30, 50, 70, 85, 101)
 
 
-class Row(Value):
-    """Claims with a score from `low` up to, but not including, `high`."""
-
-    low: int
-    high: int
-    claims: int
-    true: int
-    #: The share of true claims; None if there are no claims.
-    share: float | None
-
-
-class Calibration(Value):
-    rows: tuple[Row, ...]
-    #: Claims that no run came after.
-    open: int
-
-
-def calibrate(events: Iterable[Event]) -> Calibration:
-    """Return the number of true claims by score.
+def calibrate(events: Iterable[Event]) -> dict[str, Any]:
+    """Return how many claims were made and true, by score from `low` to below `high`, and how many are still open.
 
     A claim of "done" was true if all complete runs after it were green until the phase exited, or until the next claim.
     """
@@ -314,9 +256,8 @@ def calibrate(events: Iterable[Event]) -> Calibration:
     rows = []
     for low, high in pairwise(_BOUNDS):
         inside = [truth for score, truth in judged if low <= score < high and truth is not None]
-        share = sum(inside) / len(inside) if inside else None
-        rows.append(Row(low=low, high=high, claims=len(inside), true=sum(inside), share=share))
-    return Calibration(rows=tuple(rows), open=sum(truth is None for _, truth in judged))
+        rows.append({"low": low, "high": high, "claims": len(inside), "true": sum(inside)})
+    return {"rows": rows, "open": sum(truth is None for _, truth in judged)}
 
 
 def _shows(event: Event) -> bool | None:

@@ -15,8 +15,8 @@ from phase_gate.claims.blocks import Block, StatusBlocks
 from phase_gate.claims.confidence import (
     DEFAULT_PATTERNS,
     ClaimContext,
-    Indicator,
-    Part,
+    Sign,
+    Threshold,
     compare,
     count_present,
     find_patterns,
@@ -30,7 +30,7 @@ from phase_gate.gate.breaker import Breaker, at_time, observe_blocked_claim, obs
 from phase_gate.gate.state import Event, State
 from phase_gate.values import Value, replace
 from phase_gate.visible import count, name_first
-from phase_gate.workflow.sections import ConfidenceRules, ExitGate
+from phase_gate.workflow.sections import ExitGate
 
 
 class Outcome(StrEnum):
@@ -50,15 +50,6 @@ EXIT_CODES: Mapping[Outcome, int] = {
     Outcome.ASK: exit_codes.NOT_ALLOWED,
     Outcome.CONTINUE: exit_codes.GATE_CLOSED,
 }
-
-
-class Threshold(Value):
-    """The number of indicators that a claim needs, and where it is set."""
-
-    value: int = 2
-    source: str = "default"
-    #: Who lowered it for this claim, and why; empty if it is at least the project's threshold.
-    lowered: str = ""
 
 
 def own_threshold(gate: ExitGate, kind: str | None = None) -> Threshold:
@@ -88,16 +79,15 @@ class Decision(Value):
     #: The number of indicators needed: 0 if the gate is off, or an override is accepted.
     threshold: int
     threshold_from: str
-    indicator_rows: tuple[Indicator, ...]
+    indicator_rows: tuple[Sign, ...]
     confidence: int
     #: The points needed, of those that can be measured.
     confidence_needed: int
     #: Whether the claim is done in the form that the project requires, and nothing contradicts it.
     claimed_done: bool
-    met_both: bool = False
     #: Requirements that settings or a person relaxed. Each verdict on this claim shows them.
     leniency: tuple[str, ...]
-    confidence_parts: tuple[Part, ...]
+    confidence_parts: tuple[Sign, ...]
     vetoes: tuple[str, ...]
     #: Differences between claimed and measured values.
     contradictions: tuple[str, ...]
@@ -115,10 +105,6 @@ class Decision(Value):
         return self.decision is Outcome.COMPLETE
 
     @property
-    def is_sufficient(self) -> bool:
-        return self.indicators >= self.threshold and self.confidence >= self.confidence_needed
-
-    @property
     def exit_code(self) -> int:
         return EXIT_CODES[self.decision]
 
@@ -128,32 +114,26 @@ class Decision(Value):
         left = self.threshold - self.indicators
         if not self.claimed_done or self.passed or left < 1:
             return ""
-        absent = [each for each in self.indicator_rows if not each.present]
+        absent = [each for each in self.indicator_rows if not each.met]
         words = name_first([f"`{each.name}`" for each in absent if each.kind == "pattern"], 3)
-        others = "".join(f", or {each.name} ({each.detail})" for each in absent if each.kind != "pattern")
+        others = "".join(f", or {each.name} ({each.reason})" for each in absent if each.kind != "pattern")
         return f"{count(left, 'more indicator')}: words of your own such as {words}{others}"
 
 
-def decide(
-    blocks: StatusBlocks,
-    prose: str,
-    context: ClaimContext,
-    gate: ExitGate,
-    rules: ConfidenceRules,
-    threshold: Threshold,
-) -> tuple[Decision, Breaker]:
+def decide(blocks: StatusBlocks, prose: str, context: ClaimContext) -> tuple[Decision, Breaker]:
     """Return the decision about one claim, and the breaker after it.
 
     :param prose: the agent's own words, one sentence per line.
     """
-    decision = _weigh(blocks, prose, context, gate, rules, threshold)
-    breaker = at_time(context.breaker, context.at)
-    low = context.counted.low
+    decision = _weigh(blocks, prose, context)
+    rules, counted = context.rules, context.counted
+    breaker, low = at_time(context.breaker, context.at), context.counted.low
+    is_enough = decision.indicators >= decision.threshold and decision.confidence >= decision.confidence_needed
     if context.interrupted:
         outcome, reason = Outcome.INTERRUPTED, context.interrupted
     elif breaker.is_open:
         outcome, reason = Outcome.HALTED, f"the circuit is open since {breaker.opened_at}: {breaker.reason}"
-    elif decision.claimed_done and decision.is_sufficient:
+    elif decision.claimed_done and is_enough:
         outcome, low, breaker = Outcome.COMPLETE, 0, observe_passed_claim(breaker)
         by = "it reports done" if blocks.explicit else "it claims completion in prose"
         signs = _describe_signs(decision.indicators, decision.threshold)
@@ -162,8 +142,8 @@ def decide(
         outcome, reason = Outcome.CONTINUE, _refuse(blocks, decision)
         is_low = decision.is_claim and decision.confidence < rules.low
         if is_low:
-            low = _count_once(low, context.counted.low_in, context.iteration)
-        if decision.is_claim and (not breaker.exit_blocked or context.counted.blocked_in != context.iteration):
+            low = _count_once(low, counted.low_in, context.iteration)
+        if decision.is_claim and (not breaker.exit_blocked or counted.blocked_in != context.iteration):
             breaker = observe_blocked_claim(breaker, context.limits, at=context.at)
         if breaker.is_open:
             outcome, reason = Outcome.HALTED, f"the circuit opens: {breaker.reason}; {reason}"
@@ -171,34 +151,28 @@ def decide(
             outcome = Outcome.ASK
             many = f"{count(low, 'iteration')} with a claim under {rules.low} points"
             reason = f"{many}: a person has to look; {reason}"
-    passed = outcome is Outcome.COMPLETE
-    gate_answer: Literal["passed", "blocked"] = "passed" if passed else "blocked"
-    decision = replace(decision, decision=outcome, gate=gate_answer, reason=reason, met_both=passed, claims_low=low)
-    return decision, breaker
+    gate: Literal["passed", "blocked"] = "passed" if outcome is Outcome.COMPLETE else "blocked"
+    return replace(decision, decision=outcome, gate=gate, reason=reason, claims_low=low), breaker
 
 
-def _weigh(
-    blocks: StatusBlocks,
-    prose: str,
-    context: ClaimContext,
-    gate: ExitGate,
-    rules: ConfidenceRules,
-    threshold: Threshold,
-) -> Decision:
+def _weigh(blocks: StatusBlocks, prose: str, context: ClaimContext) -> Decision:
     """Return what the claim has and what it needs, without the decision."""
+    gate, rules, threshold = context.gate, context.rules, context.threshold
     words = find_patterns(DEFAULT_PATTERNS if gate.patterns is None else gate.patterns, prose)
     vetoes = tuple(_find_vetoes(blocks, context))
     done_in_a_row = _count_done(blocks, context, vetoes)
     indicators = (*words, *context.evidence, *_repeated(done_in_a_row))
     found = count_present(indicators)
-    parts = score_confidence(blocks, prose, context, rules)
-    score = sum(part.points for part in parts)
+    parts = score_confidence(blocks, prose, context)
+    score = sum(part.worth for part in parts if part.met)
     # Prose alone is also a claim, unless a block reports not done. After three weak claims, a person is asked.
     is_claim = blocks.claims_done or (blocks.explicit is None and (count_present(words) > 0 or has_keyword(parts)))
-    override = _read_override(blocks, gate, vetoes)
     # Confidence is not required if Gate 1 uses only other claim metrics.
-    is_asked = rules.enabled and not (context.asked and context.asked.isdisjoint(_ASK_CONFIDENCE))
+    is_asked = not context.asked or bool(context.asked & _ASK_CONFIDENCE)
     points = needed(parts, rules.threshold) if is_asked else 0
+    is_requested = blocks.value("EXIT_STATUS", "EXIT_OVERRIDE") == "true"
+    refusal = _refuse_override(blocks, gate, vetoes) if is_requested else ""
+    override = Override(requested=is_requested, honoured=is_requested and not refusal)
 
     leniency: list[str] = [threshold.lowered] if threshold.lowered else []
     if not gate.enabled and found < threshold.value:
@@ -212,7 +186,7 @@ def _weigh(
         # A claim without a block can't reach the threshold, so a project that needs no block needs no confidence.
         leniency.append("exit_gate.require_explicit_signal is off: no block reports done")
         agreed, points = True, 0
-    warnings = [_refuse_override(blocks, gate, vetoes)] if override.requested and not override.honoured else []
+    warnings = [refusal] if refusal else []
     if is_claim and not vetoes:
         warnings += _warn(blocks, found, threshold.value, agreed=agreed)
     return Decision(
@@ -228,7 +202,7 @@ def _weigh(
         leniency=tuple(leniency),
         confidence_parts=parts,
         vetoes=vetoes,
-        contradictions=tuple(compare(blocks, context)),
+        contradictions=tuple(compare(blocks, context.metrics)),
         warnings=tuple(warnings),
         problems=blocks.problems,
         notes=blocks.uncounted,
@@ -260,11 +234,11 @@ def _count_done(blocks: StatusBlocks, context: ClaimContext, vetoes: tuple[str, 
     return _count_once(context.counted.done, context.counted.done_in, context.iteration)
 
 
-def _repeated(done_in_a_row: int) -> tuple[Indicator, ...]:
+def _repeated(done_in_a_row: int) -> tuple[Sign, ...]:
     if done_in_a_row < _DONE_AGAIN:
         return ()
-    detail = f"a block reports done in {count(done_in_a_row, 'iteration')}"
-    return (Indicator(name="done in a row", kind="signal", present=True, detail=detail),)
+    reason = f"a block reports done in {count(done_in_a_row, 'iteration')}"
+    return (Sign(True, reason, name="done in a row", kind="signal"),)
 
 
 def _find_vetoes(blocks: StatusBlocks, context: ClaimContext) -> list[str]:
@@ -299,22 +273,15 @@ def _warn(blocks: StatusBlocks, found: int, needed: int, *, agreed: bool) -> lis
     return []
 
 
-def _read_override(blocks: StatusBlocks, gate: ExitGate, vetoes: tuple[str, ...]) -> Override:
-    requested = blocks.value("EXIT_STATUS", "EXIT_OVERRIDE") == "true"
-    is_allowed = gate.honour_override and blocks.explicit is True and not vetoes
-    return Override(requested=requested, honoured=requested and is_allowed and _is_sure(blocks))
-
-
-def _is_sure(blocks: StatusBlocks) -> bool:
-    return blocks.value("EXIT_STATUS", "EXIT_CONFIDENCE") == "HIGH"
-
-
 def _refuse_override(blocks: StatusBlocks, gate: ExitGate, vetoes: tuple[str, ...]) -> str:
-    if not _is_sure(blocks):
+    """Return why a request to override is not honored; empty if it is."""
+    if blocks.value("EXIT_STATUS", "EXIT_CONFIDENCE") != "HIGH":
         return "EXIT_OVERRIDE needs EXIT_CONFIDENCE: HIGH"
     if not gate.honour_override:
         return "EXIT_OVERRIDE is recorded as a request; exit_gate.honour_override is off"
-    return f"EXIT_OVERRIDE is not honoured against this: {vetoes[0]}" if vetoes else "EXIT_OVERRIDE needs a done"
+    if vetoes:
+        return f"EXIT_OVERRIDE is not honoured against this: {vetoes[0]}"
+    return "" if blocks.explicit is True else "EXIT_OVERRIDE needs a done"
 
 
 def _refuse(blocks: StatusBlocks, decision: Decision) -> str:

@@ -184,7 +184,6 @@ claim: Compare an agent's claim with the measurements, and decide whether it is 
   $ claim output.txt
   claim.run: 0 it is done; 10 it is not; 12; 13
   file FILE  the agent's output, or a transcript in JSON lines; - for standard input
-  --as-signal  use the status block as the signal of Gate 2, if the settings allow it
   --threshold N int  number of required indicators, for this call
   --kind NAME  kind of task, with its own threshold in exit_gate.thresholds
   --by NAME  your name; the user's name by default

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 from phase_gate import exit_codes
 from phase_gate.claims.agent_output import read_messages
-from phase_gate.claims.confidence import measurable
-from phase_gate.claims.decision import Decision, Outcome, Threshold
+from phase_gate.claims.confidence import Threshold, measurable
+from phase_gate.claims.decision import Decision, Outcome
 from phase_gate.cli._call import Call, Done
-from phase_gate.cli._streams import print_aside, print_progress, read_given
+from phase_gate.cli._streams import print_aside, read_given
 from phase_gate.codec import spell_out
 from phase_gate.decisions.claiming import THRESHOLD_VARIABLE, DecidedClaim, decide_claim, read_claim
-from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.verdict import SAY_WHY, evaluation_to_json, show_next
+from phase_gate.errors import UsageError
+from phase_gate.gate.verdict import SAY_WHY, show_next
 from phase_gate.project import Project
 from phase_gate.values import replace
-from phase_gate.visible import count, show_line, show_rows
+from phase_gate.visible import count, show_rows
 from phase_gate.workflow.names import run_command, signal_command
 from phase_gate.workflow.sections import ExitGate
 
@@ -28,10 +28,6 @@ def run(call: Call) -> Done:
     if kind is not None and kind not in gate.thresholds:
         known = ", ".join(gate.thresholds) or "none are set"
         raise UsageError(f"unknown kind of task {kind!r}", remedy=f"use one under exit_gate.thresholds: {known}")
-    if call.arguments.as_signal and not gate.as_signal:
-        raise NotAllowedError(
-            "a claim is not taken for a signal here", remedy="phase-gate signal, or set exit_gate: {as_signal: true}"
-        )
     task = call.task(project)
     task.require_begun()
     texts = _read(call)
@@ -42,10 +38,8 @@ def run(call: Call) -> Done:
         handed=call.handed(project.root, call.arguments.file),
         threshold=threshold,
         person=call.person(),
-        as_signal=call.arguments.as_signal,
     )
-    done = decide_claim(task, claim, show=print_aside, show_progress=print_progress)
-    return _answer(project, done, asked=call.arguments.as_signal)
+    return _answer(project, decide_claim(task, claim, show=print_aside))
 
 
 def _read(call: Call) -> tuple[str, ...]:
@@ -96,33 +90,23 @@ def _what_next(project: Project, done: DecidedClaim) -> tuple[str, str]:
     return run_command("auto", project.task), ""
 
 
-def _answer(project: Project, done: DecidedClaim, *, asked: bool) -> Done:
-    state, decision, gate_1, verdict = done.task.state, done.decision, done.gate_1, done.verdict
-    phase = state.phase if verdict is None else verdict.phase
-    if verdict is not None:
-        following, hint = verdict.next_command, verdict.next_hint
-    else:
-        following, hint = _what_next(project, done)
+def _answer(project: Project, done: DecidedClaim) -> Done:
+    state, decision, gate_1 = done.task.state, done.decision, done.gate_1
+    following, hint = _what_next(project, done)
     is_closed = gate_1 is not None and not gate_1.gate_1.is_open
     closed = gate_1.reason if is_closed and gate_1 is not None and decision.passed else ""
-    text = show_rows(_rows(decision, str(phase), show_next(following, hint), closed))
+    text = show_rows(_rows(decision, str(state.phase), show_next(following, hint), closed))
     # A loop driven by the exit code must continue if Gate 1 requires more than a claim can provide.
     code = exit_codes.GATE_CLOSED if closed else decision.exit_code
-    if verdict is not None:
-        code = exit_codes.OPEN if verdict.can_exit else code or exit_codes.GATE_CLOSED
-        text += f"\n{show_line(f'  signal: {verdict.gate_2.answer}: {verdict.verdict}')}"
-    elif asked:
-        text += "\n  signal: none was given"
     document = {
         "task": project.task,
         "root": str(project.root),
-        "phase": phase,
+        "phase": state.phase,
         "iteration": state.iteration,
         **spell_out(decision),
         "gate_1": None if gate_1 is None else {"open": not is_closed, "reason": gate_1.reason},
         "next_command": following,
         "next_hint": hint,
-        "evaluation": None if verdict is None else evaluation_to_json(verdict),
     }
     return Done(text=text, document=document, code=code)
 
@@ -143,14 +127,14 @@ def _rows(decision: Decision, phase: str, next_step: str, closed: str) -> Iterat
     source = "" if decision.threshold_from == "default" else f" (threshold from {decision.threshold_from})"
     yield f"  indicators  {decision.indicators} ({decision.threshold} needed){source}"
     for each in decision.indicator_rows:
-        if each.kind != "pattern" or each.present:
-            yield f"    {_SIGNS[each.present]} {each.name}: {each.detail}"
-    absent = sum(each.kind == "pattern" and not each.present for each in decision.indicator_rows)
+        if each.kind != "pattern" or each.met:
+            yield f"    {_SIGNS[each.met]} {each.name}: {each.reason}"
+    absent = sum(each.kind == "pattern" and not each.met for each in decision.indicator_rows)
     if absent:
         yield f"    - {count(absent, 'phrase')} not found"
     yield f"  confidence  {decision.confidence} of {measurable(parts)} ({decision.confidence_needed} needed)"
     for part in parts:
-        points = "  ?" if part.met is None else f"{part.points:3}"
+        points = "  ?" if part.met is None else f"{part.worth * part.met:3}"
         yield f"    {points} {part.name}: {part.reason}"
     for title, rows in (
         ("against it", decision.vetoes),

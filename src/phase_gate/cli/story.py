@@ -45,17 +45,15 @@ def history(call: Call) -> Done:
 
 def _calibration(lines: Iterable[Line]) -> Done:
     from phase_gate.claims.confidence import calibrate
-    from phase_gate.codec import spell_out
 
     found = calibrate(line.event for line in lines)
-    rows = [
-        (f"{row.low}-{row.high - 1}", str(row.claims), str(row.true), "" if row.share is None else f"{row.share:.0%}")
-        for row in found.rows
-    ]
+    rows = []
+    for low, high, claims, true in (row.values() for row in found["rows"]):
+        rows.append((f"{low}-{high - 1}", str(claims), str(true), f"{true / claims:.0%}" if claims else ""))
     table = Table(title="", columns=("score", "claims", "true later", "share"), rows=tuple(rows))
     shown = [*table_lines(table, width=screen_width())]
-    shown += [f"{found.open} more: nothing came after them"] if found.open else []
-    return Done(text=show_rows(shown), document=spell_out(found))
+    shown += [f"{found['open']} more: nothing came after them"] if found["open"] else []
+    return Done(text=show_rows(shown), document=found)
 
 
 def collect_runs(lines: Iterable[Line], task: str, *, lost: tuple[str, ...] = ()) -> list[dict[str, Any]]:

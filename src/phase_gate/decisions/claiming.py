@@ -1,4 +1,4 @@
-"""Compare an agent's claim of completion with the measurements; optionally give its signal."""
+"""Compare an agent's claim of completion with the measurements."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from pathlib import Path
 from phase_gate.claims.agent_output import read_claim_text, sentences
 from phase_gate.claims.blocks import StatusBlocks, read_blocks
 from phase_gate.claims.claim_metrics import measure_claim
-from phase_gate.claims.confidence import ClaimContext
-from phase_gate.claims.decision import Decision, Threshold, claim_event, decide, own_threshold
+from phase_gate.claims.confidence import ClaimContext, Threshold
+from phase_gate.claims.decision import Decision, claim_event, decide, own_threshold
 from phase_gate.decisions.fresh_evidence import case_of
-from phase_gate.decisions.signalling import give_signal
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.judging import evaluate_again, judgement_events
 from phase_gate.gate.overrides import Person
 from phase_gate.gate.state import State
-from phase_gate.gate.verdict import Evaluation, Signal
+from phase_gate.gate.verdict import Evaluation
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.store import Transaction
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
 from phase_gate.visible import count
-from phase_gate.workflow.sections import ConfidenceRules, ExitGate
+from phase_gate.workflow.sections import ExitGate
 
 #: Environment variable: the number of indicators that a claim needs.
 THRESHOLD_VARIABLE = "PHASE_GATE_EXIT_THRESHOLD"
@@ -41,7 +40,6 @@ class Claim(Value):
     threshold: Threshold | None = None
     kind: str | None = None
     by: str
-    as_signal: bool = False
     #: The person who may lower the threshold for this claim; None for an agent.
     person: Person | None = None
 
@@ -51,8 +49,6 @@ class DecidedClaim(Value):
     blocks: StatusBlocks
     #: The new evaluation, if Gate 1 requires a claim.
     gate_1: Evaluation | None
-    #: The evaluation of the signal, if one was given.
-    verdict: Evaluation | None
     #: The task afterwards.
     task: Task
 
@@ -64,13 +60,10 @@ def read_claim(texts: Iterable[str], *, file: Path, by: str) -> Claim:
     return Claim(blocks=blocks, prose=sentences(text, blocks.reasons), file=file, by=by)
 
 
-def decide_claim(
-    task: Task, claim: Claim, *, show: Callable[[str], None], show_progress: Callable[[str], None]
-) -> DecidedClaim:
+def decide_claim(task: Task, claim: Claim, *, show: Callable[[str], None]) -> DecidedClaim:
     """Decide on the claim and record it.
 
     :param show: reports progress while a command of the project runs.
-    :param show_progress: reports the progress of a proof.
     """
     task = task.leave_out(claim.handed)
     # Before the lock: a build may take minutes.
@@ -79,11 +72,7 @@ def decide_claim(
     threshold = claim.threshold or own
     if looked.asked and threshold.value < own.value:
         threshold = _lower_threshold(task.state, claim.person, threshold, own)
-    decision, gate_1, task = _decide(task, claim, looked, threshold)
-    verdict = None
-    if claim.as_signal:
-        verdict, task = _signal(task, claim, decision, show=show, show_progress=show_progress)
-    return DecidedClaim(decision=decision, blocks=claim.blocks, gate_1=gate_1, verdict=verdict, task=task)
+    return _decide(task, claim, replace(looked, threshold=threshold))
 
 
 def _lower_threshold(state: State, person: Person | None, threshold: Threshold, own: Threshold) -> Threshold:
@@ -96,19 +85,13 @@ def _lower_threshold(state: State, person: Person | None, threshold: Threshold, 
 
 
 @again_if_moved
-def _decide(
-    task: Task, claim: Claim, looked: ClaimContext, threshold: Threshold
-) -> tuple[Decision, Evaluation | None, Task]:
-    """Decide on the claim and record it. Return the decision, the new evaluation of Gate 1, and the task."""
-    configuration = task.project.configuration
+def _decide(task: Task, claim: Claim, looked: ClaimContext) -> DecidedClaim:
     with task.transaction() as change:
         task.store.refuse_while_running(change.opened.state)
         if change.state.phase != looked.phase or change.state.iteration != looked.iteration:
             raise NotAllowedError("the task changed while the claim was evaluated", remedy="claim again")
         context = replace(looked, breaker=change.state.breaker, counted=change.state.claims, at=change.at)
-        decision, breaker = decide(
-            claim.blocks, claim.prose, context, ExitGate.of(configuration), ConfidenceRules.of(configuration), threshold
-        )
+        decision, breaker = decide(claim.blocks, claim.prose, context)
         event = claim_event(
             decision,
             breaker,
@@ -120,7 +103,7 @@ def _decide(
         )
         change.record(event)
         gate_1 = _judge_again(task, looked, change)
-    return decision, gate_1, task.after(change)
+    return DecidedClaim(decision=decision, blocks=claim.blocks, gate_1=gate_1, task=task.after(change))
 
 
 def _judge_again(task: Task, looked: ClaimContext, change: Transaction) -> Evaluation | None:
@@ -132,18 +115,3 @@ def _judge_again(task: Task, looked: ClaimContext, change: Transaction) -> Evalu
     evaluation = evaluate_again(case)
     change.record(*judgement_events(evaluation, case))
     return evaluation
-
-
-def _signal(
-    task: Task, claim: Claim, decision: Decision, *, show: Callable[[str], None], show_progress: Callable[[str], None]
-) -> tuple[Evaluation | None, Task]:
-    """Give the signal of the status block, if it counts. Return the verdict and the task."""
-    blocks = claim.blocks
-    reason = next(iter(blocks.reasons), "claimed by a status block")
-    if blocks.explicit is False and not blocks.contradictions:
-        signal = Signal(answer="not-done", reason=blocks.remaining or reason, by=claim.by)
-    elif decision.passed and blocks.explicit is True:
-        signal = Signal(answer="done", reason=reason, by=claim.by)
-    else:
-        return None, task
-    return give_signal(task, signal, show=show, show_progress=show_progress)

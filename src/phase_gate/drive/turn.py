@@ -357,7 +357,7 @@ class Turn:
         # The output is never searched for a signal, even if the project allows that elsewhere.
         claim = read_claim(texts, file=self.result.transcript, by=self.client.name)
         try:
-            done = decide_claim(self.task, claim, show=session.note, show_progress=session.note)
+            done = decide_claim(self.task, claim, show=session.note)
         except NotAllowedError as error:
             session.note(f"the claim was not weighed: {error.problem}")
             return

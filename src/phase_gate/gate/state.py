@@ -142,7 +142,8 @@ class LastClaim(Value):
     confidence: int
     confidence_needed: int
     claimed_done: bool
-    met_both: bool
+    #: `passed` or `blocked`.
+    gate: str
     #: Leniency by settings or a person.
     leniency: tuple[str, ...] = ()
 
@@ -155,7 +156,7 @@ class LastClaim(Value):
             "confidence": self.confidence,
             "confidence_needed": self.confidence_needed,
             "claimed_done": self.claimed_done,
-            "claim_passed": self.met_both,
+            "claim_passed": self.gate == "passed",
         }
 
 

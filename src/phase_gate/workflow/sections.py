@@ -60,12 +60,9 @@ class ExitGate(Section):
     thresholds: Mapping[str, int] = field(default_factory=dict, minimum=1)
     #: Whether a claim may override the threshold.
     honour_override: bool = False
-    #: Whether a claim may count as the signal of Gate 2.
-    as_signal: bool = False
 
 
 class ConfidenceRules(Section):
-    enabled: bool = True
     #: A claim is confident from `threshold` points, and weak below `low`.
     threshold: int = field(default=70, minimum=1, maximum=100)
     low: int = field(default=50, minimum=0)
