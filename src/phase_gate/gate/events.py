@@ -135,16 +135,16 @@ def _breaker(state: State, event: Event) -> Breaker:
 
 
 def _claimed(state: State, event: Event) -> State:
-    claim, before, breaker = event.data["claim"], state.claims, _breaker(state, event)
+    claim, claims, breaker = event.data["claim"], state.claims, _breaker(state, event)
     last = _pick(LastClaim, claim)
     low, done, iteration = claim["claims_low"], claim["claims_done"], last.iteration
     claims = Claims(
         last=last,
         low=low,
         done=done,
-        low_in=iteration if low > before.low else before.low_in,
-        done_in=iteration if done > before.done else before.done_in,
-        blocked_in=iteration if breaker.exit_blocked > state.breaker.exit_blocked else before.blocked_in,
+        low_in=iteration if low > claims.low else claims.low_in,
+        done_in=iteration if done > claims.done else claims.done_in,
+        blocked_in=iteration if breaker.exit_blocked > state.breaker.exit_blocked else claims.blocked_in,
     )
     return replace(state, claims=claims, breaker=breaker)
 

@@ -142,7 +142,6 @@ class LastClaim(Value):
     confidence: int
     confidence_needed: int
     claimed_done: bool
-    #: `passed` or `blocked`.
     gate: str
     #: Leniency by settings or a person.
     leniency: tuple[str, ...] = ()
