@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._call import Call, Done
-from phase_gate.cli._streams import draw, print_aside, raw_output, read_given
+from phase_gate.cli._streams import print_aside, raw_output, read_given
 from phase_gate.cli.people import ask_for_word
 from phase_gate.errors import UsageError
 from phase_gate.gate.verdict import evaluation_to_json
@@ -145,15 +144,10 @@ def run(call: Call) -> Done:
     board = open_board(call)
     session = board.session(board.named() or board.waiting((Status.VERIFYING,), "its verify command"))
     # With `--json`, standard output is reserved for our own result.
-    display = Display(show=print_aside, tick=_draw_clock, stream=raw_output(aside=call.arguments.json))
+    display = Display(show=print_aside, tick=lambda seconds, limit: None, stream=raw_output(aside=call.arguments.json))
     status, log = run_verify(session, display)
     code = exit_codes.GATE_CLOSED if status.verification.status is Status.VERIFYING else None
     return answer_step(status, code=code, more={"log": log} if log else None)
-
-
-def _draw_clock(seconds: float, limit: float) -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        draw(f"\r{seconds:.0f} s of {limit:g} s \r", sys.stderr)
 
 
 def review(call: Call) -> Done:

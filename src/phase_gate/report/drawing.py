@@ -176,7 +176,6 @@ def draw_series(series: Series) -> dict[str, Any]:
         "name": series.name,
         "last": f"{_number(values[-1])} {series.unit}",
         "change": f"{'+' if change > 0 else '−'}{_number(abs(change))}" if change else "",
-        "word": "" if not change * series.better else "better" if change * series.better > 0 else "worse",
         "label": f"{series.name}: {ends} in {len(points)} points, between {_number(low)} and {_number(high)}",
         "line": Markup(" ".join(f"{x:.1f},{y:.1f}" for x, y in places)),
         "end": places[-1],

@@ -145,8 +145,6 @@ class Series(Value):
     unit: str
     #: Numbers of runs, and the value in each.
     points: tuple[tuple[int, float], ...]
-    #: Which way is better: -1 less, 1 more, 0 neither.
-    better: int = 0
 
 
 class PhaseStep(Value):

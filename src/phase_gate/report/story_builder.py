@@ -32,12 +32,12 @@ KEPT_HAPPENINGS = 2_000
 #: Changed files that a run names.
 _NAMED = 5
 
-#: What is drawn over time: metric, title, unit, and which way is better.
-_TREND: tuple[tuple[str, str, str, int], ...] = (
-    ("quality_after", "Quality", "points", 1),
-    ("improvements_found", "Left to improve", "places", -1),
-    ("suite_total", "Tests", "tests", 0),
-    ("duration_s", "Duration", "s", 0),
+#: What is drawn over time: metric, title and unit.
+_TREND: tuple[tuple[str, str, str], ...] = (
+    ("quality_after", "Quality", "points"),
+    ("improvements_found", "Left to improve", "places"),
+    ("suite_total", "Tests", "tests"),
+    ("duration_s", "Duration", "s"),
 )
 
 #: Returns a stored object; None if it is gone or damaged.
@@ -204,8 +204,8 @@ class StoryBuilder:
             tests=build_test_history(self._samples, self._load),
             criteria=None if state.criteria is None else self._load(state.criteria),
             trend=tuple(
-                Series(name=title, unit=unit, points=tuple(self._trend[name]), better=better)
-                for name, title, unit, better in _TREND
+                Series(name=title, unit=unit, points=tuple(self._trend[name]))
+                for name, title, unit in _TREND
                 if self._trend[name]
             ),
             proofs={phase: proof for phase, name in self._proofs.items() if (proof := self._load(name)) is not None},
