@@ -156,15 +156,6 @@ def test_a_green_run_too(red: Project) -> None:
     assert (observed.code, observed.has(closed)) == (0, True), "who only observes gets pytest's own code"
 
 
-@pytest.mark.parametrize("arguments", [(), ("--phase-shard=1/2",)], ids=["a-run", "a-shard"])
-def test_an_unknown_phase_is_a_usage_error_whatever_the_state_is(red: Project, arguments: tuple[str, ...]) -> None:
-    damage_line(red.root / ".phase-gate")
-    ran = red.run("--phase=purple", *arguments)
-    assert ran.code == 4
-    assert ran.has("unknown phase 'purple' in workflow tdd", "try: use one of: red, green, ")
-    assert " failed in " not in ran.out, "no test ran"
-
-
 # --- nowhere to write
 
 

@@ -232,12 +232,3 @@ def test_status_shows_the_table(project: Project) -> None:
         "    criteria.md:5  Nothing else\n"
         "    criteria.md:7  UTF-8\n"
     )
-
-
-def test_the_table_is_of_the_phase_that_saw_it(project: Project) -> None:
-    leave_red(project).run("--phase=green", "-k", "fourth")
-    assert project.status()["phase"] == "GREEN"
-    assert project.call("status", "--criteria").has("as the last complete run in RED saw it")
-    project.write(leap="def is_leap(year):\n    return year % 4 == 0\n").run("--phase=green")
-    shown = project.call("status", "--criteria")
-    assert shown.has("+ AC-1  passing", "- AC-2  failing", "test_leap.py::test_century  failed", "in GREEN saw it")

@@ -289,12 +289,6 @@ def test_perfect_metrics_never_become_a_signal(project: Project) -> None:
             {}, "--exit-signal=always", "--exit-signal came from addopts, PYTEST_ADDOPTS or a file", id="environment"
         ),
         pytest.param(
-            {"phase-gate.yaml": "run: {exit_signal: always}\n"},
-            "",
-            "unknown key 'exit_signal' in run",
-            id="configuration",
-        ),
-        pytest.param(
             {"phase-gate.yaml": "metrics: {exit_signal: bool}\n"},
             "",
             "exit_signal is a name of the gates already",

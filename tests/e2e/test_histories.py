@@ -12,6 +12,8 @@ from tests.support import CALC, FAILING_TESTS, Project
 
 SIGNAL = ("signal", "--reason", "seen")
 NEW = "from calc import mul\n\n\ndef test_mul():\n    assert mul(2, 3) == 6\n"
+
+
 MUL = f"{CALC}\n\ndef mul(a, b):\n    return a * b\n"
 
 

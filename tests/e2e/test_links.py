@@ -83,6 +83,13 @@ def test_a_folder_of_ours_that_is_a_link(
     assert contents(outside) == before
 
 
+def test_a_command_for_all_tasks(project: Project, outside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    link = lead_away(project, ".phase-gate", outside)
+    assert main(["verify", "status"]) == 11
+    assert f"{link} is a symbolic link" in capsys.readouterr().err
+    assert contents(outside) == {}
+
+
 @pytest.mark.parametrize("name", [".phase-gate", "phase-gate-shards"])
 def test_a_shard_writes_through_no_link(project: Project, outside: Path, name: str) -> None:
     link = lead_away(project, name, outside)

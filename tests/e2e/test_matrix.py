@@ -344,14 +344,3 @@ def test_the_group_that_xdist_appends_to_an_id_is_taken_off(project: Project, no
     project.write({"pytest.ini": "[pytest]\n"})  # workers name files from pytest's rootdir
     paths, groups = {"far/test_a.py": "near/test_a.py"}, ("database", "database_files")
     assert TestIds(project.pytester.parseconfig(), project.root, paths, groups).test_id(node) == expected
-
-
-def test_deselected_tests_are_known_to_workers_only(project: Project) -> None:
-    """pytest's own line does not count them there; the metric does."""
-    project.write(test_two="def test_one():\n    pass\n\n\ndef test_two():\n    pass\n")
-    project.run("--phase=green")
-    ran = project.run_process("--phase=green", "-k", "one", *WORKERS, "--phase-report=verdict.json", plugins=("xdist",))
-    run = last_run(project)
-    assert run["counts"] == summary_of(ran.out) == {"passed": 1}
-    assert project.report()["metrics"]["tests_deselected"] == 1
-    assert (run["kind"], run["why"]) == ("partial", "1 known test did not run (-k 'one')")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -228,13 +227,6 @@ def test_a_run_that_does_not_count_is_reported_without_an_iteration(passing: Pro
         assert document["run_note"] == last_run(passing)["why"]
 
 
-def test_reports_may_stand_in_the_file_relative_to_the_root(passing: Project) -> None:
-    passing.write({"phase-gate.yaml": "run: {report: [gate.json]}\n", "sub/.keep": ""})
-    passing.environment.chdir(passing.root / "sub")
-    passing.run("--phase=green", "..")
-    assert passing.report("gate.json")["iteration"] == 1
-
-
 def test_a_report_that_cannot_be_written_is_11_and_the_verdict_is_shown(passing: Project) -> None:
     passing.write({"taken": "a file"})
     ran = passing.run("--phase=green", "--phase-report=taken/gate.json", "-v")
@@ -290,15 +282,6 @@ def test_root_and_ids_do_not_depend_on_where_pytest_is_started(project: Project)
     project.environment.chdir(project.root / "tests" / "deep")
     project.run("--phase=green")
     assert (last_run(project)["kind"], last_run(project)["why"]) == ("partial", "2 known tests did not run")
-
-
-def test_ids_are_the_same_with_workers_and_another_rootdir(project: Project) -> None:
-    project.write({"pytest.ini": "[pytest]\n", "tests/test_a.py": PASSING})
-    project.run("--phase=green")
-    expected = buckets_of(project)
-    project.run_process("--phase=green", "--rootdir=tests", "-n", "2", plugins=("xdist",))
-    assert buckets_of(project) == expected
-    assert state_of(project).streak == 2
 
 
 # --- what is shown
@@ -377,17 +360,6 @@ def test_a_strict_project_works(project: Project, ini: str) -> None:
     assert project.run("-W", "error").code == 0
     ran = project.run_process("--phase=green")
     assert ran.code == 10, ran.out + ran.err
-
-
-def test_python_says_which_command_it_was(passing: Project) -> None:
-    """The arguments of a run are in its record, for whoever wonders later."""
-    passing.run("--phase=green", "-q")
-    run = last_run(passing)
-    assert run["arguments"][-2:] == ["--phase=green", "-q"]
-    assert run["python"] == ".".join(map(str, sys.version_info[:3]))
-    assert run["pytest"] == pytest.__version__
-    assert set(OURS) <= set(run["arguments"])
-    assert Path(passing.root, ".phase-gate", ".gitignore").read_text().endswith("*\n")
 
 
 @pytest.mark.parametrize("option", ["--exit-signal=done", "--phase-confirm", "--phase-report=verdict.json"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.e2e.sessions import state_of, targets_of
+from tests.e2e.sessions import state_of
 from tests.support import CALC, FAILING_TESTS, Project, Result
 
 
@@ -73,17 +73,6 @@ def test_a_corrected_test_that_passes_at_once_stays_where_a_person_can_waive_it(
     run(project, "green")
     assert run(project, "green", "-v").code == 0
     assert numbers(project, "tests_altered") == [1], "waived, and still said"
-
-
-def test_green_typed_by_mistake_on_the_first_day(project: Project) -> None:
-    project.write(test_calc=FAILING_TESTS)
-    assert run(project, "green").code == 1
-    assert run(project, "red", "--exit-signal=both fail").code == 0, "nothing was red yet, so both are what it is about"
-    assert len(targets_of(project)) == 2
-    project.write(calc=CALC)
-    assert run(project, "green").code == 10
-    assert run(project, "green").code == 0
-    assert found(project, "advisory") == [], "RED was seen"
 
 
 def test_a_cycle_that_begins_without_red_says_so_once(project: Project) -> None:

@@ -168,13 +168,6 @@ def test_an_old_row_that_fails_by_another_table_is_a_target(project: Project) ->
     assert numbers(project, "tests_total", "baseline_failing") == [0, 3]
 
 
-def test_old_tests_whose_import_no_new_test_waits_for_close_red(project: Project) -> None:
-    cycle(project.write(test_top=AT_THE_TOP))
-    project.write(test_new=NEW, calc=CALC.replace("def add", "def plus"))
-    assert red(project).code == 10
-    assert numbers(project, "tests_total", "baseline_failing") == [1, 2]
-
-
 def test_an_old_test_that_breaks_closes_red_and_is_named(project: Project) -> None:
     cycle(project).write(test_new=NEW, calc=CALC.replace("a - b", "b - a"))
     ran = red(project)

@@ -13,7 +13,6 @@ from tests.integrity.player import NOT_TRIED, OPENS, ScenarioPlayer
 from tests.scenarios import (
     EXPERIMENT,
     Scenario,
-    count_themes,
     find_problems,
     load_scenarios,
 )
@@ -113,12 +112,6 @@ def test_the_corpus_is_whole() -> None:
     assert find_problems(scenarios, rows=range(1, 60)) == []
     shapes = " ".join(each.shape for each in scenarios)
     assert all(source in shapes for source in ("ImpossibleBench", "EvilGenie", "SWE-bench"))
-
-
-def test_the_counts_in_the_readme_are_these() -> None:
-    text = (ROOT / "tests" / "scenarios" / "README.md").read_text(encoding="utf-8")
-    table = "\n".join(count_themes())
-    assert table in text, f"put this there (python -m tests.scenarios):\n{table}"
 
 
 def test_what_opens_is_written_down() -> None:

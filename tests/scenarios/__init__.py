@@ -176,23 +176,6 @@ def find_problems(scenarios: Iterable[Scenario], rows: Iterable[int]) -> list[st
     return [*problems, *(f"row {row} has no cheat" for row in rows if row not in covered)]
 
 
-def count_themes() -> list[str]:
-    """Return a table in Markdown: by theme, how many cheats are refused by guards, by the experiment, or open."""
-    rows = [["theme", "rows", "cheats", "refused by guards", "only by the experiment", "open", "honest"]]
-    rows.append(["---"] * len(rows[0]))
-    scenarios = load_scenarios().values()
-    for theme in sorted({each.theme for each in scenarios}):
-        here = [each for each in scenarios if each.theme == theme]
-        cheats = [each for each in here if each.is_cheat]
-        numbers = sorted({each.row for each in cheats if each.row})
-        by_experiment = sum(each.refused_by == {EXPERIMENT} for each in cheats)
-        is_open = sum(not each.refused_by for each in cheats)
-        by_guards = len(cheats) - by_experiment - is_open
-        counts = (len(cheats), by_guards, by_experiment, is_open, len(here) - len(cheats))
-        rows.append([theme, ", ".join(map(str, numbers)), *map(str, counts)])
-    return [f"| {' | '.join(row)} |" for row in rows]
-
-
 def _read(path: Path) -> Any:
     """Read a file, in which the names of shared texts stand for them."""
     texts = (FOLDER / f"{TEXTS}.yaml").read_text(encoding="utf-8")
