@@ -83,13 +83,6 @@ def test_whatever_json_an_event_carries_comes_back(data: dict[str, Any]) -> None
 # --- what was torn
 
 
-@pytest.mark.parametrize("kept", [1, 20, -1], ids=["one-byte", "some-bytes", "all-but-its-end"])
-def test_a_torn_last_line_is_not_yielded(kept: int) -> None:
-    lines = ledger(3)
-    torn = lines[2][:kept]
-    assert names([*lines[:2], torn]) == ["event-1", "event-2"]
-
-
 # --- what was tampered with
 
 Tampering = Callable[[list[bytes]], list[bytes]]

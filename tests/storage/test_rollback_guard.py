@@ -174,7 +174,17 @@ def test_a_person_at_a_terminal_accepts_and_the_streak_starts_anew(rolled: Rolle
     code, document = rolled.audit(terminal_is_there=True)
     assert (code, document["intact"]) == (11, False)
 
-    code, document = rolled.audit("--accept-rollback", "--reason", "backup", "--by", "dev", terminal_is_there=True)
+    before = contents(rolled.folder)
+    accept = ("--accept-rollback", "--reason", "backup", "--by", "dev")
+    for arguments, is_there, refusal in (
+        (accept, False, 13),
+        (accept[:3], True, 2),
+        (accept[:1] + accept[3:], True, 2),
+    ):
+        assert rolled.audit(*arguments, terminal_is_there=is_there)[0] == refusal
+    assert contents(rolled.folder) == before
+
+    code, document = rolled.audit(*accept, terminal_is_there=True)
     told = {"reason": "backup", "by": "dev", "serial": 5, "next_command": "pytest --phase=auto"}
     assert (code, document) == (0, told)
     state = rolled.store().read().state
@@ -187,26 +197,3 @@ def test_a_person_at_a_terminal_accepts_and_the_streak_starts_anew(rolled: Rolle
         13,
         {"slug": "not-allowed", "problem": "nothing was rolled back", "remedy": "phase-gate status"},
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "has_terminal", "code", "problem"),
-    [
-        pytest.param(
-            ("--reason", "backup", "--by", "dev"), False, 13, "is for a person at a terminal", id="a-script-may-not"
-        ),
-        pytest.param(("--by", "dev"), True, 2, "needs a reason", id="not-without-a-reason"),
-        pytest.param(("--reason", "backup"), True, 2, "needs a name", id="not-without-a-name"),
-    ],
-)
-def test_nobody_else_accepts(
-    rolled: Rolled, arguments: tuple[str, ...], has_terminal: bool, code: int, problem: str
-) -> None:
-    before = contents(rolled.folder)
-    ended, document = rolled.audit("--accept-rollback", *arguments, terminal_is_there=has_terminal)
-    assert ended == code
-    assert isinstance(error := document["error"], dict)
-    assert problem in error["problem"]
-    assert contents(rolled.folder) == before
-    with pytest.raises(RollbackError):
-        rolled.store().read()

@@ -53,23 +53,13 @@ def outer(tmp_path: Path) -> Path:
         pytest.param("setup.cfg", "[metadata]\n[tool:pytest]\n", True, id="setup-cfg-with-pytest"),
         pytest.param("setup.cfg", "[pytest]\n", False, id="setup-cfg-with-the-section-that-pytest-refuses"),
         pytest.param("conftest.py", "", False, id="a-conftest-is-no-root"),
+        pytest.param("pyproject.toml/", "", False, id="a-folder-that-cant-be-read-as-a-file"),
+        pytest.param(".git/", "", True, id="git-folder"),
     ],
 )
 def test_a_file_makes_a_root(outer: Path, name: str, content: str | bytes, is_mark: bool) -> None:
-    write(outer / "package" / name, content)
-    assert root_of(outer / "package" / "deep") == (outer / "package" if is_mark else outer)
-
-
-@pytest.mark.parametrize(
-    ("folder", "is_mark"),
-    [
-        pytest.param(".phase-gate", False, id="a-bare-state-folder-is-weaker-than-git-above"),
-        pytest.param(".git", True, id="git-folder"),
-        pytest.param("pyproject.toml", False, id="folder-that-cant-be-read-as-a-file"),
-    ],
-)
-def test_a_folder_makes_a_root(outer: Path, folder: str, is_mark: bool) -> None:
-    (outer / "package" / folder).mkdir()
+    path = outer / "package" / name
+    path.mkdir() if name.endswith("/") else write(path, content)
     assert root_of(outer / "package" / "deep") == (outer / "package" if is_mark else outer)
 
 

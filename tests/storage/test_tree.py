@@ -263,19 +263,6 @@ def test_a_root_that_git_ignores_is_walked(repo: Path, pattern: str) -> None:
     assert changed_sources(before, take_tree(root)) == ("test_a.py",)
 
 
-@posix_only
-def test_a_monitor_is_not_asked(repo: Path, tmp_path: Path) -> None:
-    monitor = write(tmp_path / "monitor", "#!/bin/sh\nprintf 'token\\0'\n")  # it says that nothing ever changes
-    monitor.chmod(0o755)
-    git(repo, "config", "core.fsmonitor", str(monitor))
-    git(repo, "update-index", "--fsmonitor")
-    git(repo, "status")
-    before = take_tree(repo)
-    write(repo / "src/app.py", "a = 1\n")
-    assert "src/app.py" not in git(repo, "ls-files", "-m")
-    assert changed_sources(before, take_tree(repo)) == ("src/app.py",)
-
-
 # --- git that fails
 
 

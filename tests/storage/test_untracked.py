@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from phase_gate.errors import StateError
-from phase_gate.storage.tree import listing as walk
 from phase_gate.storage.tree.fingerprint import name_blob, take_data
 from tests.support import Project
 
@@ -54,24 +51,6 @@ def take(root: Path, *folders: str) -> dict[str, str]:
 def test_in_a_repository(repository: Project) -> None:
     found = take(repository.root, "tests")
     assert sorted(found) == sorted((*TRACKED, *DATA)), "not ignored, no output, and below that folder"
-
-
-def test_without_git_there_is_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path, *TRACKED)
-    monkeypatch.setattr(walk, "MAX_VISITED", len(TRACKED))
-    assert sorted(take(tmp_path, "tests")) == sorted(TRACKED)
-    write(tmp_path, *DATA)
-    with pytest.raises(StateError, match=re.escape(str(tmp_path))):
-        take(tmp_path, "tests")
-
-
-def test_what_changed_has_another_id(repository: Project) -> None:
-    before = take(repository.root, "tests")
-    for name in ("tests/table.csv", "tests/data/prices.csv"):
-        (repository.root / name).write_text("y", encoding="utf-8")
-    after = take(repository.root, "tests")
-    changed = {name for name, content in before.items() if after[name] != content}
-    assert changed == {"tests/table.csv", "tests/data/prices.csv"}
 
 
 def test_without_git_it_is_everything(tmp_path: Path) -> None:

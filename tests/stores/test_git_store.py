@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -19,10 +18,7 @@ from phase_gate.stores.choosing import parse_address
 from phase_gate.stores.git_repository import Answer, Repository
 from phase_gate.stores.git_store import GitStore, find_remote, open_store
 from phase_gate.stores.shared import Head, Tail
-from phase_gate.tasks.board import TaskStatus
-from phase_gate.tasks.start import hand_out
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
-from tests.stores.handing_out import make_project, open_board, take_many
 from tests.stores.kinds import GitServer, make_bare
 from tests.stores.test_conformance import add, line
 
@@ -170,13 +166,6 @@ def _tree(server: GitServer, *rows: str) -> str:
         ["git", f"--git-dir={server.folder}", "mktree", "--missing"],
         input="".join(f"{row}\n" for row in rows), check=True, capture_output=True, text=True,
     ).stdout.strip()  # fmt: skip
-
-
-def test_a_folder_in_the_place_of_lines_is_not_read(one: GitStore, server: GitServer) -> None:
-    tree = _tree(server, f"040000 tree {_tree(server)}\trows")
-    server.git("update-ref", REF, _commit(server, tree, f"phase-gate 1 {'0' * 64}"))
-    with pytest.raises((TamperedError, StoreUnreachableError)):
-        one.read("default", Head())
 
 
 @pytest.mark.parametrize("subject", ["x", "phase-gate", "phase-gate 0 " + "0" * 64, "phase-gate 1 " + "0" * 65])
@@ -376,20 +365,3 @@ def test_a_process_that_has_sent_more_is_no_rollback(
     monkeypatch.setattr(one, "_call", call)
     assert one.read("default", head).rows == b""
     assert one.read("default", head).head.serial == 2
-
-
-def test_a_task_is_handed_out_by_one_question_one_fetch_and_one_push(
-    server: GitServer, tmp_path: Path, clean_environment: pytest.MonkeyPatch, asked: list[str]
-) -> None:
-    environment = {**os.environ, "PHASE_GATE_STORE": server.store}
-    first = make_project(tmp_path / "first")
-    take_many(first, 5, environment)
-    shutil.copytree(first, tmp_path / "second", ignore=shutil.ignore_patterns(".phase-gate"))
-    for number, name in enumerate(("first", "second", "first", "second")):
-        choosing._opened.clear()  # as another process
-        asked.clear()
-        board = open_board(tmp_path / name, environment)
-        found = hand_out(board, by="worker", show=lambda text: None)
-        assert isinstance(found, TaskStatus)
-        assert found.task == f"part-{number:04}"
-        assert asked == ["ls-remote", *(["fetch"] if number else []), "push"]

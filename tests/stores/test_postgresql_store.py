@@ -153,18 +153,6 @@ def test_no_right_to_write(database: Database, address: Addresses, clean_environ
 # --- what breaks
 
 
-def test_a_server_that_comes_back(database: Database, store: PostgresqlStore) -> None:
-    last = add(store, Head(), "one")
-    database.stop(signal.SIGKILL)
-    try:
-        with pytest.raises(StoreUnreachableError, match="does not answer"):
-            add(store, last, "two")
-    finally:
-        database.start()
-    second = add(store, last, "two")
-    assert store.read("default", last).head == second
-
-
 def test_a_server_that_is_stopped_in_its_tracks(
     database: Database, store: PostgresqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,9 +126,12 @@ def test_what_was_changed_in_the_store_is_seen(
     one = begin(machine(server, tmp_path / "a"))
     one.keep("evidence", {"lines": 3})
     declare(one, "it")
+    assert machine(server, tmp_path / "c").read().serial == 4
     harm(server)
+    other = machine(server, tmp_path / "b")
     with pytest.raises(TamperedError):
-        machine(server, tmp_path / "b").read()
+        other.read()
+    assert not other.ledger_file.exists(), "nothing of it was taken over"
 
 
 # --- all tasks at once: one question, each verified, and none hides that it can't be trusted

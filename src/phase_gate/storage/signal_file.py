@@ -5,6 +5,7 @@ Strict: exact values, known keys, a size limit. Anything else is reported as mal
 
 from __future__ import annotations
 
+from json import dumps
 from pathlib import Path
 
 from phase_gate.bound import sha256
@@ -99,24 +100,13 @@ def check_signal(signal: Signal, *, remaining_work: str = "none", place: str = "
 
 def write_signal_file(path: Path, signal: Signal) -> None:
     """Write the signal for the next evaluation. Raises as `parse_signal` does if it could not be read back."""
-    content = "\n".join(_rows_of(signal)) + "\n"
+    content = f"exit_signal: {next(text for text, answer in _ANSWERS.items() if answer == signal.answer)}\n"
+    for name in ("phase", "task", "iteration", "reason", "by"):
+        if value := getattr(signal, name):
+            # Every JSON string is a valid YAML string.
+            content += f"{name}: {dumps(value, ensure_ascii=False)}\n"
     parse_signal(content, name=path.name)
     write_atomically(REAL, path, content.encode())
-
-
-def _rows_of(signal: Signal) -> list[str]:
-    import json
-
-    value = {answer: text for text, answer in _ANSWERS.items()}[signal.answer]
-    rows = [f"exit_signal: {value}"]
-    for name in ("phase", "task", "reason", "by"):
-        text = getattr(signal, name)
-        if text:
-            # Every JSON string is a valid YAML string.
-            rows.append(f"{name}: {json.dumps(text, ensure_ascii=False)}")
-    if signal.iteration is not None:
-        rows.append(f"iteration: {signal.iteration}")
-    return rows
 
 
 def remove_signal_file(path: Path) -> None:

@@ -54,11 +54,9 @@ class StoreAddress(Value):
     project: str
 
     def __str__(self) -> str:
-        """Return it as messages and the ledger may show it: without a password."""
-        if self.kind == POSTGRESQL and not _PASSWORD.search(self.place):
-            return f"{self.place}#{self.project}"  # as it may be typed again
-        prefix = "" if self.kind == POSTGRESQL else f"{self.kind}:"
-        return f"{prefix}{hide_secret(self.place)}#{self.project}"
+        """Return it as messages and the ledger may show it: without a password, which a database's never has."""
+        place = self.place if self.kind == POSTGRESQL else f"{_GIT}{hide_secret(self.place)}"
+        return f"{place}#{self.project}"
 
 
 def parse_address(text: str) -> StoreAddress:
