@@ -64,7 +64,7 @@ class _ValueType(type):
     """Collects the annotations and assignments of a class as fields and defaults."""
 
     def __new__(
-        mcls, name: str, bases: tuple[_ValueType, ...], namespace: dict[str, Any], *, kw_only: bool = True
+        mcls, name: str, bases: tuple[_ValueType, ...], namespace: dict[str, Any], **_options: bool
     ) -> _ValueType:
         own = dict(namespace)
         defaults: dict[str, Any] = dict(bases[0]._defaults) if bases else {}
@@ -79,7 +79,6 @@ class _ValueType(type):
         own["_required"] = [each for each, held in defaults.items() if held is MISSING]
         own["_made"] = [(each, held.make) for each, held in defaults.items() if type(held) is _Factory]
         own["_metadata"] = metadata
-        own["_by_place"] = () if kw_only else tuple(defaults)
         return super().__new__(mcls, name, bases, own)
 
     #: All fields in order, with their defaults; MISSING for those that have to be given.
@@ -89,8 +88,6 @@ class _ValueType(type):
     _made: list[tuple[str, Callable[[], Any]]]
     #: Further information about fields, from `field()`.
     _metadata: dict[str, dict[str, Any]]
-    #: The fields that may be given without their names.
-    _by_place: tuple[str, ...]
 
 
 #: Sets what `Value` itself refuses to set.
@@ -98,14 +95,17 @@ _put = object.__setattr__
 
 
 class Value(metaclass=_ValueType):
-    """Base of all values: `class Finding(Value):` with annotated fields; `kw_only=False` where order is plain."""
+    """Base of all values: `class Finding(Value):` with annotated fields; `kw_only=False` where order is plain.
+
+    Type checkers ensure that fields are given by name elsewhere, each once.
+    """
 
     if not TYPE_CHECKING:  # the type checker makes the constructor from the fields
 
         def __init__(self, *given: object, **named: object) -> None:
             kind = type(self)
             if given:
-                named = _name_them(kind, given, named)
+                named = {**dict(zip(kind._defaults, given, strict=False)), **named}
             held = {**kind._defaults, **named}
             if len(held) != len(kind._defaults):
                 raise TypeError(f"{kind.__name__} has no field {min(named.keys() - kind._defaults.keys())!r}")
@@ -188,13 +188,3 @@ def replace(value: T, /, **changes: Any) -> T:
 
 def _remake(kind: type[T], named: dict[str, Any]) -> T:
     return kind(**named)
-
-
-def _name_them(kind: _ValueType, given: tuple[object, ...], named: dict[str, object]) -> dict[str, object]:
-    names = kind._by_place
-    if len(given) > len(names):
-        raise TypeError(f"{kind.__name__} takes {len(names)} fields by place, {len(given)} were given")
-    twice = set(names[: len(given)]) & named.keys()
-    if twice:
-        raise TypeError(f"{kind.__name__}: {min(twice)!r} is given twice")
-    return {**dict(zip(names, given, strict=False)), **named}

@@ -79,7 +79,7 @@ def _measure(new: dict[str, tuple[Statement, ...]], coverage: RunCoverage) -> Me
                 tier="hard",
                 file=path,
                 line=statement.line,
-                detail=f"new, and no test reaches it: {statement.text.splitlines()[0]}",
+                detail=f"new, and no test reaches it: {statement.text}",
             )
             for path, statement in untested
         ),

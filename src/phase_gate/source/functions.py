@@ -86,10 +86,12 @@ def _is_no_op(node: ast.stmt) -> bool:
 # reformatted is not new.
 
 
-class Statement(Value, kw_only=False):
+class Statement(Value):
     """One statement; of one with a body, its head."""
 
-    #: As it is written when all layout is taken away.
+    #: Of its meaning.
+    hash: str
+    #: Its line in the source.
     text: str
     line: int
     #: The last line of it, or of its head.
@@ -108,47 +110,33 @@ def find_new(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, t
     gone: Counter[str] = Counter()
     for path in sorted({*before, *after}):
         old, new = (list(_statements(texts.get(path, ""))) for texts in (before, after))
-        matcher = difflib.SequenceMatcher(None, [each.text for each in old], [each.text for each in new], False)
+        matcher = difflib.SequenceMatcher(None, [each.hash for each in old], [each.hash for each in new], False)
         for kind, a, b, c, d in matcher.get_opcodes():
             if kind != "equal":
-                gone.update(each.text for each in old[a:b])
+                gone.update(each.hash for each in old[a:b])
                 added.setdefault(path, []).extend(new[c:d])
     found = {path: tuple(each for each in rows if not _was_moved(each, gone)) for path, rows in added.items()}
     return {path: rows for path, rows in found.items() if rows}
 
 
 def _was_moved(statement: Statement, gone: Counter[str]) -> bool:
-    if not gone[statement.text]:
+    if not gone[statement.hash]:
         return False
-    gone[statement.text] -= 1
+    gone[statement.hash] -= 1
     return True
 
 
 def _statements(text: str) -> Iterator[Statement]:
     """Yield the statements of a source in their order; none of what can't be parsed, for nothing of it runs."""
     try:
-        body = ast.parse(text).body
+        nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.stmt)]
     except (SyntaxError, ValueError, RecursionError):
         return
-    yield from _in_order(body)
-
-
-def _in_order(body: list[ast.stmt]) -> Iterator[Statement]:
-    for node in body:
-        inner = [block for block, _ in branches(node) if block]
+    lines = text.splitlines()
+    for node in sorted(nodes, key=lambda each: (each.lineno, each.col_offset)):
+        inner = [each for block, _ in branches(node) for each in block]
         first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
-        end = node.end_lineno or first
-        if inner:
-            end = max(first, min(block[0].lineno for block in inner) - 1)
-        yield Statement(ast.unparse(_head(node) if inner else node), first, end)
-        for block in inner:
-            yield from _in_order(block)
-
-
-def _head(node: ast.stmt) -> ast.stmt:
-    """Return a copy of a statement without the blocks in it."""
-    blank: list[ast.stmt] = [ast.Pass()]
-    others = {"orelse": [], "handlers": [], "cases": [], "finalbody": blank if hasattr(node, "handlers") else []}
-    fields = dict(ast.iter_fields(node))
-    fields |= {name: value for name, value in {"body": blank, **others}.items() if name in fields}
-    return ast.copy_location(type(node)(**fields), node)
+        end = max(first, min(each.lineno for each in inner) - 1) if inner else node.end_lineno or first
+        yield Statement(
+            hash=hash_body(node, frozenset(map(id, inner))), text=lines[node.lineno - 1].strip(), line=first, end=end
+        )
