@@ -14,7 +14,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from bench.honesty import results as recorded
-from bench.honesty.environments import Environments, versions
+from bench.honesty.environments import make_environment, versions
 from bench.honesty.gates import Gate, load_gates
 from bench.honesty.page import list_passed, put_into_page, render
 from bench.honesty.play import DONE, NOT_DONE, Answer, play
@@ -31,13 +31,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="*", metavar="GLOB", help="cases whose names match")
     parser.add_argument("--gates", default="", metavar="NAMES", help="with commas between them (default: all)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep the answers there; those of other cases stay")
-    parser.add_argument("--resume", action="store_true", help="leave out what that file has an answer for")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="stories that are played at a time")
-    parser.add_argument("--limit", type=float, default=180.0, help="seconds for a story under one gate")
     parser.add_argument("--here", action="store_true", help="no environments: this interpreter, with what it has")
-    parser.add_argument("--environments", type=Path, metavar="DIR", help="keep the environments there")
     parser.add_argument("--say", action="store_true", help="show what was said where a gate was wrong")
-    parser.add_argument("--labels", action="store_true", help="only check the labels of the cases, without any gate")
     parser.add_argument("--page", action="store_true", help="only write the page, from recorded answers")
     options = parser.parse_args(words)
     if options.page:
@@ -48,24 +44,19 @@ def main(words: Sequence[str] | None = None) -> int:
         parser.error(f"no case is called {options.only}")
     gates = _choose(parser, options.gates)
     with tempfile.TemporaryDirectory(prefix="honesty-environments-") as folder:
-        if options.labels:
-            gates, options.here = [gate for gate in load_gates() if gate.name == "bare"], True
-        pythons = (
-            {gate.name: sys.executable for gate in gates}
-            if options.here
-            else Environments((options.environments or Path(folder)).absolute()).make(gates)
-        )
+        pythons = {
+            gate.name: sys.executable if options.here else make_environment(gate, Path(folder)) for gate in gates
+        }
         results = _begin(gates, pythons, options.json)
         wrong = play_all(cases, gates, pythons, results, options, show=print)
     problems = [*wrong, *(find_problems(load_scenarios().values(), rows=range(1, 53)) if options.only == "*" else ())]
-    if not options.labels:
-        results.keep(case.name for case in load_cases())
-        if options.json:
-            recorded.write(results, options.json)
-        if options.only == "*" and not options.gates and not options.here:
-            recorded.write(results, RECORDED)
-            put_into_page(results)
-        print(render(results), list_passed(results), sep="\n\n")
+    results.keep(case.name for case in load_cases())
+    if options.json:
+        recorded.write(results, options.json)
+    if options.only == "*" and not options.gates and not options.here:
+        recorded.write(results, RECORDED)
+        put_into_page(results)
+    print(render(results), list_passed(results), sep="\n\n")
     for problem in problems:
         print(f"wrong: {problem}", file=sys.stderr)
     return 1 if problems else 0
@@ -125,24 +116,20 @@ def play_all(
                 case,
                 gate,
                 pythons[gate.name],
-                limit=options.limit,
                 environment=environment_here(gate) if is_here else {},
                 with_truth=gate is gates[0],
             ): (case, gate)
             for case in cases
             for gate in gates
-            if not (options.resume and results.has(case.name, gate.name))
         }
         for number, done in enumerate(as_completed(waiting), 1):
             case, gate = waiting[done]
             answer = done.result()
             results.add(case, answer)
-            if options.json:  # at once: a whole run takes long, and may be stopped
-                recorded.write(results, options.json)
             if is_contradicted(case, answer):
                 wrong.append(_contradicted(case))
             is_mistaken = answer.answer != expected(case)
-            if not options.labels and (options.say or is_mistaken):
+            if options.say or is_mistaken:
                 show(f"[{number}/{len(waiting)}] {gate.name}: {case.name}: {answer.answer}, expected {expected(case)}")
             if options.say and is_mistaken:
                 show("\n".join(answer.said))

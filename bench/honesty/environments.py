@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 from bench.honesty.gates import Gate
@@ -20,26 +19,15 @@ print(json.dumps({each.metadata["Name"]: each.version for each in metadata.distr
 _QUIET = ("execnet", "iniconfig", "packaging", "pip", "pluggy", "pygments", "pyyaml", "setuptools", "wheel")
 
 
-class Environments:
-    """Makes the environment of a gate when it is asked for, and keeps it in a folder for the next time."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def make(self, gates: Iterable[Gate]) -> dict[str, str]:
-        """Return the interpreter of each gate, by its name."""
-        return {gate.name: self._make(gate) for gate in gates}
-
-    def _make(self, gate: Gate) -> str:
-        place = self._folder / (gate.family or gate.name)
-        python = place / "bin" / "python"
-        mark = place / "complete"
-        if not mark.exists():
-            subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", str(place)], check=True)
-            install = [sys.executable, "-m", "pip", "--python", str(python), "install", "-qq"]
-            subprocess.run([*install, *EVERYWHERE, *gate.packages], check=True)
-            mark.write_text("", encoding="utf-8")
-        return str(python)
+def make_environment(gate: Gate, folder: Path) -> str:
+    """Return the interpreter of a gate, in an environment that gates of its family share."""
+    place = folder / (gate.family or gate.name)
+    python = place / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True)
+        install = [sys.executable, "-m", "pip", "--python", str(python), "install", "-qq"]
+        subprocess.run([*install, *EVERYWHERE, *gate.packages], check=True)
+    return str(python)
 
 
 def versions(python: str) -> dict[str, str]:

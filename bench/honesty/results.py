@@ -43,9 +43,6 @@ class Results:
         kept.answers[answer.gate] = answer.answer
         kept.seconds[answer.gate] = round(answer.seconds, 2)
 
-    def has(self, case: str, gate: str) -> bool:
-        return case in self.cases and gate in self.cases[case].answers
-
     def passed(self, gate: str) -> list[str]:
         """Return the cheats that a gate takes for done."""
         return [name for name, case in self.cases.items() if case.is_cheat and case.answers.get(gate) == DONE]
