@@ -126,12 +126,16 @@ def load_command(name: str) -> Callable[[Call], Done]:
 
 
 def with_command(given: list[str]) -> list[str]:
-    """Return the command line with `status` in front if it names no command, and with `help X` as `X --help`."""
+    """Return the command line with its command in front: `status` if it names none, and `help X` as `X --help`."""
     if given and given[0] == "help":
         return [*given[1:], "--help"]
-    if given and (not given[0].startswith("-") or given[0] in OF_ALL or _first_name(given)):
+    if given and (not given[0].startswith("-") or given[0] in OF_ALL):
         return given
-    return ["status", *given]
+    at = next((at for at, word in enumerate(given) if word in COMMANDS or word in FEATURES), None)
+    if at is None:
+        return ["status", *given]
+    end = at + (2 if given[at] in FEATURES else 1)
+    return [*given[at:end], *given[:at], *given[end:]]
 
 
 def find_topic(given: list[str]) -> str | None:
@@ -150,26 +154,16 @@ def _find_command(given: list[str]) -> str:
     return next((name for name in (given[0], " ".join(given[:2])) if name in COMMANDS), "")
 
 
-def _first_name(given: list[str]) -> str:
-    return next((word for word in given if word in COMMANDS or word in FEATURES), "")
-
-
 def _unknown_command(given: list[str]) -> UsageError:
     from phase_gate.cli._help import did_you_mean, similar_command
 
     first = given[0]
-    if first.startswith("-"):
-        name = _first_name(given)
-        return UsageError(f"{first} must follow {name}", remedy=f"phase-gate {name} --help")
     if first in FEATURES:
         below = [name.partition(" ")[2] for name in COMMANDS if name.startswith(f"{first} ")]
-        behind = next((word for word in given[1:] if word in below), "")
-        if behind:
-            name = f"{first} {behind}"
-            return UsageError(f"{given[1]} must follow {name}", remedy=f"phase-gate {name} --help")
-        problem = f"{first} is no command by itself; choose from {', '.join(below)}"
+        choose = f"choose from {', '.join(below)}"
+        problem = f"{first} is no command by itself; {choose}"
         if len(given) > 1:
-            meant = did_you_mean(given[1], below) or f"; choose from {', '.join(below)}"
+            meant = did_you_mean(given[1], below) or f"; {choose}"
             problem = f"there is no command {given[1][:40]!r} in phase-gate {first}{meant}"
         return UsageError(problem, remedy=f"phase-gate {first} --help")
     meant = similar_command(first)

@@ -6,12 +6,15 @@ The options of a field other than its default are for the reader of the file, `c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, Self
 
-from phase_gate.values import Value, field
+from phase_gate.values import Literal, Value, field
 from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Guard, Limits, MetricType
 from phase_gate.workflow.settings import Configuration
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
 
 #: What an agent has to finish before it may stop.
 Until = Literal["cycle", "phase"]
