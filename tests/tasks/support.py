@@ -41,7 +41,7 @@ def taken(spec: TaskSpec = SPEC, **data: Any) -> Event:
 
 
 def began(attempt: int = 1, *, when: str = AT) -> Event:
-    return Event(kind="attempt-began", data={"attempt": attempt}, at=when)
+    return Event(kind="attempt-began", data={"attempts": {"VERIFICATION": attempt}}, at=when)
 
 
 def reported(status: str = "success", *, when: str = AT, met: bool = True, **more: Any) -> Event:

@@ -93,7 +93,7 @@ def test_a_report_of_another_worker_is_refused(fleet: Fleet) -> None:
     assert a.next("ann") == "part-1"
     refused = a.report("part-1", "bob")
     assert refused.code == 13
-    assert refused.has("ann has attempt 1 of part-1", "the report is bob's")
+    assert refused.has("ann has attempt 1 of part-1", "phase-gate verify next --by NAME")
     assert a.report("part-1", "Ann").code == 0
 
 
@@ -129,7 +129,7 @@ def test_a_report_from_another_work_tree_is_refused(shared: Fleet) -> None:
     a, b = shared.machine("a"), shared.machine("b")
     a.take_list(part(1))
     assert a.next("ann") == "part-1"
-    assert b.report("part-1", "ann").has("in another work tree")
+    assert b.report("part-1", "ann").has("report it with --by NAME, where it was taken")
     assert a.report("part-1", "ann").code == 0
     (b.root / "part_1.py").unlink()
     refused = b.verify("part-1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phase_gate.tasks.verify_output import count_tests_in, first_failures
+from phase_gate.tasks.verify_run import count_tests_in, first_failures
 
 
 @pytest.mark.parametrize(

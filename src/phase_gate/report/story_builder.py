@@ -334,4 +334,4 @@ def _with_reason(text: str, reason: str | None, by: str | None = None) -> str:
 
 def _describe_check(check: Mapping[str, Any]) -> str:
     code = "" if check["exit_code"] is None else f" with {check['exit_code']}"
-    return f"the verify command {check['how']}{code}"
+    return f"the verify command {'began' if check['how'] == 'running' else check['how']}{code}"

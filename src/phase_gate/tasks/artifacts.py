@@ -169,6 +169,9 @@ class Artifacts:
             self._seen[name] = read_artifact(self.task.project.root, self.rules.artifacts[name])
         return self._seen[name]
 
+    def digest(self, name: str) -> str:
+        return self.artifact(name).digest
+
     @functools.cached_property
     def tree(self) -> str:
         """The digest of the tree without artifacts, as in snapshots."""

@@ -313,16 +313,14 @@ class Step:
 
     def refuse_foreign(self, by: str) -> None:
         """Refuse a report for an attempt that another worker has taken over. Raises NotAllowedError."""
-        current, place, task = self.current, self.session.board.place, self.session.task
-        is_theirs = same_name(by, current.by)
-        if current.status is not Status.EXECUTING or not current.by or (is_theirs and place in ("", current.place)):
-            return
-        where = ", in another work tree" if is_theirs else f", and the report is {by}'s"
-        raise NotAllowedError(
-            f"{current.by} has attempt {current.attempt} of {task} since {current.began_at}{where}",
-            remedy=f"if it is yours: phase-gate verify executor FILE --by NAME --task {task}, where it was taken;"
-            " else take another one: phase-gate verify next --by NAME",
-        )
+        current, place = self.current, self.session.board.place
+        is_theirs = same_name(by, current.by) and place in ("", current.place)
+        if current.status is Status.EXECUTING and current.by and not is_theirs:
+            raise NotAllowedError(
+                f"{current.by} has attempt {current.attempt} of {current.task} since {current.began_at}",
+                remedy="if it is yours, report it with --by NAME, where it was taken; else take another one:"
+                " phase-gate verify next --by NAME",
+            )
 
     # --- recording -----------------------------------------------------------------------------------------------
 

@@ -57,18 +57,22 @@ class PipelineEvidence(PartEvidence):
     def conclude(self, measured: Measured, task: Task, workflow: Workflow, phase: Phase) -> Measured:
         """Return the measurements with the results of the phase's checks, and a warning about missing commands."""
         checks = requires_of(phase).checks
-        failed, missing = _results(measured, checks)
+        results = {name: measured.metrics.get(f"{name}_ok") for name in checks}
+        failed = [name for name, result in results.items() if result is False]
+        missing = [name for name, result in results.items() if not isinstance(result, bool)]
+        slug, words = ("fix-checked", "it still fails") if phase.recovers else ("checks-passed", "it failed")
+        findings = [hard(slug, name, words) for name in failed]
+        without = "no result: evidence.commands.{0} gave none, or is not set"
+        findings += [hard(slug, name, without.format(name)) for name in missing]
         if phase.recovers:  # the checks of the failed phase, which may require passing tests, too
-            findings = [hard("fix-checked", name, "it still fails") for name in failed]
-            findings += [hard("fix-checked", name, _no_result(name)) for name in missing]
             of_phase = _failed_phase(task, workflow, phase)
             is_tested = of_phase is None or of_phase.tests == "none" or task.state.green_tree == task.tree.digest
-            command = run_command(phase.name, task.project.task)
-            untested = [] if is_tested else [hard("fix-tested", "", f"no green run of these files yet: {command}")]
-            measured = _adding(measured, [*findings, *untested], fix_checked=not findings, fix_tested=is_tested)
+            metrics: dict[str, MetricValue] = {"fix_checked": not findings, "fix_tested": is_tested}
+            if not is_tested:
+                command = run_command(phase.name, task.project.task)
+                findings.append(hard("fix-tested", "", f"no green run of these files yet: {command}"))
+            measured = _adding(measured, findings, **metrics)
         elif checks:
-            findings = [hard("checks-passed", name, "it failed") for name in failed]
-            findings += [hard("checks-passed", name, _no_result(name)) for name in missing]
             measured = _adding(measured, findings, checks_failed=len(failed), checks_missing=len(missing))
         unset = missing_commands(task, workflow)
         return replace(measured, warnings=(*measured.warnings, unset)) if unset else measured
@@ -134,18 +138,7 @@ def _commands_of(project: Project, workflow: Workflow) -> dict[str, str]:
     }
 
 
-# --- checks
-
-
-def _results(measured: Measured, checks: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the checks that failed, and those without a result."""
-    results = {name: measured.metrics.get(f"{name}_ok") for name in checks}
-    failed = [name for name, result in results.items() if result is False]
-    return failed, [name for name, result in results.items() if not isinstance(result, bool)]
-
-
-def _no_result(name: str) -> str:
-    return f"no result: evidence.commands.{name} gave none, or is not set"
+# --- findings
 
 
 def _adding(measured: Measured, findings: Iterable[Finding], **metrics: MetricValue) -> Measured:
@@ -218,21 +211,18 @@ class PipelineProvider(Provider):
     def _artifacts(self) -> None:
         faults = {name: fault for name in self.requires.artifacts if (fault := self.look.fault(name))}
         findings = [
-            hard("artifacts-made", name, f"({self.rules.artifacts[name].path}) {fault}", proof=self._digest(name))
+            hard("artifacts-made", name, f"({self.rules.artifacts[name].path}) {fault}", proof=self.look.digest(name))
             for name, fault in faults.items()
         ]
         self._add(findings, artifacts_missing=len(findings))
-
-    def _digest(self, artifact: str) -> str:
-        return self.look.artifact(artifact).digest
 
     def _approved(self) -> None:
         findings = []
         for name in self.requires.approved:
             agreed = self.pipeline.approved.get(name)
             words = "was changed after the reviewers agreed on it" if agreed else "has no consensus in this attempt"
-            if agreed != self._digest(name):
-                findings.append(hard("as-approved", name, words, proof=self._digest(name)))
+            if agreed != self.look.digest(name):
+                findings.append(hard("as-approved", name, words, proof=self.look.digest(name)))
         self._add(findings, artifacts_unapproved=len(findings))
 
     def _consensus(self) -> None:

@@ -170,7 +170,7 @@ def votes_on(look: Artifacts, workflow: Workflow, consensus: Consensus) -> Votes
     """Return the result of the votes on the artifacts as they are now."""
     return count_votes(
         look.pipeline.words,
-        {name: look.artifact(name).digest for name in consensus.on},
+        {name: look.digest(name) for name in consensus.on},
         threshold=settle(consensus.threshold, workflow),
         required_voters=int(settle(consensus.voters, workflow)),
     )

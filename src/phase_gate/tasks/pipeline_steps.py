@@ -144,7 +144,7 @@ def make_request(task: Task, *, kind: str | None, title: str, by: str, blocking:
 def reject_request(task: Task, name: str | None, person: Person, *, by: str) -> Request:
     """Record that a request is rejected, and return it."""
     with _changing(task) as (change, _):
-        request = _find(change, name)
+        request = _find(change.state, name)
         if not person.reason.strip():
             raise UsageError("a rejection needs a reason", remedy='add --reason "..."')
         if request.fingerprint or request.blocking:
@@ -152,7 +152,7 @@ def reject_request(task: Task, name: str | None, person: Person, *, by: str) -> 
             what = "the rejection of what blocks" if request.blocking else f"the rejection of what {request.by} found"
             person.require(change.opened.state, what)
         change.record(decided(request, "rejected", by=by, reason=person.reason))
-    return _after(change, request)
+        return _request(change.state, request.id)
 
 
 @again_if_moved
@@ -162,7 +162,7 @@ def approve_request(task: Task, name: str | None, *, by: str, reason: str) -> tu
     Return the request, and whether its phase has begun.
     """
     with _changing(task) as (change, locked):
-        request, workflow = _find(change, name), locked.rules
+        request, workflow = _find(change.state, name), locked.rules
         current, target = workflow.phase(change.state.phase or ""), workflow.phase(request.target)
         assert current is not None, "the pipeline has not ended"
         assert target is not None, "the file was checked"
@@ -177,7 +177,7 @@ def approve_request(task: Task, name: str | None, *, by: str, reason: str) -> tu
         if is_entered:
             # Only the last event: other requests that lead back from here are not decided with this one.
             change.record(_entry(task, change, workflow, Entry(target, "request"))[-1])
-    return _after(change, request), is_entered
+        return _request(change.state, request.id), is_entered
 
 
 def _refuse_ended(state: State) -> None:
@@ -187,22 +187,23 @@ def _refuse_ended(state: State) -> None:
         )
 
 
-def _find(change: Transaction, name: str | None) -> Request:
+def _find(state: State, name: str | None) -> Request:
     """Return the request without a decision that a command names."""
-    _refuse_ended(change.state)
-    requests = pipeline_of(change.state).requests
+    _refuse_ended(state)
+    listed = "phase-gate pipeline request list"
     if name is None:
-        raise UsageError("the request is missing", remedy="name one of: phase-gate pipeline request list")
-    request = next((each for each in requests if each.id.upper() == name.upper()), None)
-    if request is None:
-        raise UsageError(f"there is no request {shorten(name)}", remedy="phase-gate pipeline request list")
+        raise UsageError("the request is missing", remedy=f"name one of: {listed}")
+    request = _request(state, name)
     if request.status != "proposed":
-        raise NotAllowedError(f"{request.id} is {request.status} already", remedy="phase-gate pipeline request list")
+        raise NotAllowedError(f"{request.id} is {request.status} already", remedy=listed)
     return request
 
 
-def _after(change: Transaction, request: Request) -> Request:
-    return next(each for each in pipeline_of(change.state).requests if each.id == request.id)
+def _request(state: State, name: str) -> Request:
+    for each in pipeline_of(state).requests:
+        if each.id.upper() == name.upper():
+            return each
+    raise UsageError(f"there is no request {shorten(name)}", remedy="phase-gate pipeline request list")
 
 
 # --- votes of reviewers in a consensus phase

@@ -74,48 +74,53 @@ def _speaks_of(text: str, name: str) -> bool:
     return any(re.search(rf"(?<!\w){re.escape(each)}(?!\w)", text) for each in {name, short} if each)
 
 
+#: The text about each type of failure, as in the source document.
+_FEEDBACK: Mapping[FailureType, str] = {
+    FailureType.EXECUTION_FAILURE: "PREVIOUS ATTEMPT FAILED:\nError: {first}{fix}\n\n"
+    "Please address this before retrying the task.",
+    FailureType.VERIFY_FAILURE: "VERIFICATION FAILED:\nCommand: {command}\nExit code: {code}\n\nFAILURES:\n{listed}\n\n"
+    "Please fix the failing tests and re-verify.",
+    FailureType.ARCHITECT_REJECTION: "ARCHITECT REJECTED:\n\nIssues found:\n{numbered}\n\n"
+    "Please address these concerns and re-submit.",
+    FailureType.REVIEWER_EDIT: "REVIEWER CHANGED FILES:\n{error}\n\n"
+    "Keep that or take it back, then report again: the verify command is run on what is there.",
+    FailureType.BLOCKED: "BLOCKED:\n{error}\n\nBLOCKING DEPENDENCY: {dependency}\n{way}",
+    FailureType.TIMEOUT: "TIMEOUT:\n{error}\n\nPARTIAL PROGRESS:\n{listed}\n\nOptions:\n"
+    "1. Retry with an extended time-out: up to {most:g} s for the {step} step, {minutes:g} minutes for the whole gate\n"
+    "2. Manual intervention: find out what takes so long\n"
+    "3. Skip with a warning: phase-gate verify skip, by a person",
+    FailureType.MALFORMED: "MALFORMED RESULT:\nThe {report} could not be read: {error}\n\n"
+    "Please return it in the form that `phase-gate workflow schema {schema}` prints.{again}",
+}
+
+
 def explain_failure(session: TaskSession) -> str:
     """Return the text about the last failure for the next attempt; empty if there is none, or if it is fixed."""
     verification = session.verification()
     last = verification.last_failure
     if last is None or last.recovered or verification.status in FINISHED:
         return ""
-    step, listed = STEPS[last.step], "\n".join(f"- {line}" for line in last.lines)
-    match last.type:
-        case FailureType.EXECUTION_FAILURE:
-            first, _, rest = last.error.strip().partition("\n")
-            fix = f"\n\nSUGGESTED FIX: {' '.join(rest.split())}" if rest.strip() else ""
-            return f"PREVIOUS ATTEMPT FAILED:\nError: {first}{fix}\n\nPlease address this before retrying the task."
-        case FailureType.VERIFY_FAILURE:
-            code = "none" if last.exit_code is None else last.exit_code
-            return (
-                f"VERIFICATION FAILED:\nCommand: {verification.spec.verify}\nExit code: {code}\n\n"
-                f"FAILURES:\n{listed or f'- {last.error}'}\n\nPlease fix the failing tests and re-verify."
-            )
-        case FailureType.ARCHITECT_REJECTION:
-            issues = "\n".join(f"{number}. {line}" for number, line in enumerate(last.lines or (last.error,), start=1))
-            return f"ARCHITECT REJECTED:\n\nIssues found:\n{issues}\n\nPlease address these concerns and re-submit."
-        case FailureType.REVIEWER_EDIT:
-            return (
-                f"REVIEWER CHANGED FILES:\n{last.error}\n\n"
-                "Keep that or take it back, then report again: the verify command is run on what is there."
-            )
-        case FailureType.BLOCKED:
-            found = find_dependency(verification, session.board.overview)
-            return f"BLOCKED:\n{last.error.strip()}\n\nBLOCKING DEPENDENCY: {found.name or 'not named'}\n{found.way}"
-        case FailureType.TIMEOUT:
-            return (
-                f"TIMEOUT:\n{last.error}\n\nPARTIAL PROGRESS:\n{listed or 'none was seen'}\n\nOptions:\n"
-                f"1. Retry with an extended time-out: up to {MAX_TIMEOUTS[step]:g} s for the {step} step, "
-                f"{GATE_TIMEOUT / 60:g} minutes for the whole gate\n"
-                "2. Manual intervention: find out what takes so long\n"
-                "3. Skip with a warning: phase-gate verify skip, by a person"
-            )
-    whose, name = ("executor's result", "executor-result") if last.step == 1 else ("reviewer's verdict", "verdict")
+    step, lines = STEPS[last.step], last.lines or (last.error,)
+    first, _, rest = last.error.strip().partition("\n")
+    found = find_dependency(verification, session.board.overview)
+    report, schema = ("executor's result", "executor-result") if last.step == 1 else ("reviewer's verdict", "verdict")
     again = "\n\nThis happened before: flagged for manual review." if needs_manual_review(verification) else ""
-    return (
-        f"MALFORMED RESULT:\nThe {whose} could not be read: {last.error}\n\n"
-        f"Please return it in the form that `phase-gate workflow schema {name}` prints.{again}"
+    return _FEEDBACK[last.type].format(
+        first=first,
+        fix=f"\n\nSUGGESTED FIX: {' '.join(rest.split())}" if rest.strip() else "",
+        error=last.error.strip(),
+        command=verification.spec.verify,
+        code="none" if last.exit_code is None else last.exit_code,
+        listed="\n".join(f"- {line}" for line in lines),
+        numbered="\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1)),
+        dependency=found.name or "not named",
+        way=found.way,
+        most=MAX_TIMEOUTS[step],
+        step=step,
+        minutes=GATE_TIMEOUT / 60,
+        report=report,
+        schema=schema,
+        again=again,
     )
 
 

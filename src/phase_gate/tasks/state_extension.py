@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from phase_gate.codec import from_json
+from phase_gate.codec import from_json, reader
 from phase_gate.gate.freshness import CurrentStatus, by_verdict
 from phase_gate.gate.measured import Remembered, Section
 from phase_gate.gate.order import Entry, How
@@ -20,7 +20,6 @@ from phase_gate.identities import same_name
 from phase_gate.tasks.routing import decided, entry_data, files_in, following, pipeline_events, with_pipeline
 from phase_gate.tasks.verify_verdict import with_task
 from phase_gate.tasks.work import (
-    PHASE,
     Check,
     Failure,
     FailureType,
@@ -29,12 +28,11 @@ from phase_gate.tasks.work import (
     Request,
     Skip,
     Status,
-    TaskSpec,
     Verification,
     Word,
     Work,
 )
-from phase_gate.values import replace
+from phase_gate.values import fields, replace
 from phase_gate.workflow.model import Phase, Workflow
 
 AnyWork = TypeVar("AnyWork", bound=Work)
@@ -104,51 +102,30 @@ def _expect(verification: Verification, status: Status) -> None:
         raise ValueError(f"the task is {verification.status}, not {status}")
 
 
+def _fields(event: Event) -> dict[str, Any]:
+    """Return the fields of a verify task that the event's data has by their names."""
+    known = fields(Verification)
+    return {name: reader(Verification, name)(row, None) for name, row in event.data.items() if name in known}
+
+
 def _taken(before: Work | None, event: Event) -> Verification:
     if isinstance(before, Verification) and before.status is not Status.PENDING:
         raise ValueError("a task that has begun was taken once more")
-    data = event.data
-    return Verification(
-        spec=from_json(TaskSpec, data["spec"]),
-        taken_at=event.at,
-        limits=dict(data["limits"]),
-        untimed=data.get("untimed", False),
-        memory=data.get("memory", ""),
-        known=data.get("known", ""),
-        place=data.get("place", ""),
-        flags=tuple(data.get("flags", ())),
-    )
+    return Verification(taken_at=event.at, **_fields(event))
 
 
 def _attempt_began(verification: Verification, event: Event) -> Verification:
-    data = event.data
-    # From now on the work continues in another work tree, and changes are found from its files.
-    moves, head = "memory" in data, data.get("head", "")
-    return move(
-        verification,
-        Status.EXECUTING,
-        attempts={PHASE: data["attempt"]},
-        began_at=event.at,
-        # Keep the first one: commits of a failed attempt are still there.
-        base=head if moves else verification.base or head,
-        memory=data["memory"] if moves else verification.memory,
-        known=data.get("known", verification.known),
-        place=data["place"] if moves else verification.place,
-        by=data.get("by", ""),
-        limits=dict(data.get("limits") or verification.limits),
-        report=None,
-        check=None,
-        words=(),
-    )
+    given = _fields(event)
+    return move(verification, Status.EXECUTING, began_at=event.at, report=None, check=None, words=(), **given)
 
 
 def _executor_reported(verification: Verification, event: Event) -> Verification:
     report = from_json(Report, {**event.data, "at": event.at})
-    if report.result["status"] == "success" and report.result["done_criteria_met"]:
-        return move(verification, Status.VERIFYING, report=report)
-    if report.result["status"] == "blocked":
-        return move(verification, Status.BLOCKED, report=report)
-    return replace(verification, report=report)
+    verification, said = replace(verification, report=report), report.result
+    if said["status"] == "blocked":
+        return move(verification, Status.BLOCKED)
+    is_done = said["status"] == "success" and said["done_criteria_met"]
+    return move(verification, Status.VERIFYING) if is_done else verification
 
 
 def _verify_ran(verification: Verification, event: Event) -> Verification:
@@ -194,7 +171,7 @@ def _skipped(verification: Verification, event: Event) -> Verification:
 
 def _committed(verification: Verification, event: Event) -> Verification:
     _expect(verification, Status.APPROVED)
-    return replace(verification, commit=event.data["commit"])
+    return replace(verification, **_fields(event))
 
 
 def _resumed(verification: Verification, event: Event) -> Verification:
@@ -207,23 +184,18 @@ def _recover(verification: Verification, step: int) -> Verification:
     """Mark the failures of earlier attempts, up to this step, as recovered."""
     result = {} if verification.report is None else verification.report.result
     resolution = str(result.get("resolution") or result.get("evidence") or "").strip()
-    return _mend(
-        verification,
-        lambda failure: (
-            (failure.step <= step and failure.attempt < verification.attempt) or failure.type is FailureType.BLOCKED
-        ),
-        resolution.splitlines()[0][:200] if resolution else "",
-    )
+
+    def is_mended(failure: Failure) -> bool:
+        is_earlier = failure.step <= step and failure.attempt < verification.attempt
+        return is_earlier or failure.type is FailureType.BLOCKED
+
+    return _mend(verification, is_mended, resolution.partition("\n")[0][:200])
 
 
 def _mend(verification: Verification, is_mended: Callable[[Failure], bool], resolution: str) -> Verification:
-    failures = tuple(
-        replace(failure, recovered=True, resolution=resolution)
-        if not failure.recovered and is_mended(failure)
-        else failure
-        for failure in verification.failures
-    )
-    return replace(verification, failures=failures)
+    rows = verification.failures
+    mended = {row: replace(row, recovered=True, resolution=resolution) for row in rows if is_mended(row)}
+    return replace(verification, failures=tuple(row if row.recovered else mended.get(row, row) for row in rows))
 
 
 # --- pipelines
@@ -261,16 +233,10 @@ def _request_made(pipeline: Pipeline, event: Event) -> Pipeline:
 
 
 def _request_decided(pipeline: Pipeline, event: Event) -> Pipeline:
-    data = event.data
-    return replace(
-        pipeline,
-        requests=tuple(
-            replace(each, status=data["status"], decided_by=data["by"], reason=data["reason"])
-            if each.id == data["id"]
-            else each
-            for each in pipeline.requests
-        ),
-    )
+    data, requests = event.data, {each.id: each for each in pipeline.requests}
+    given = {"status": data["status"], "decided_by": data["by"], "reason": data["reason"]}
+    requests[data["id"]] = replace(requests[data["id"]], **given)
+    return replace(pipeline, requests=tuple(requests.values()))
 
 
 def _gate_failed(pipeline: Pipeline, event: Event) -> Pipeline:
@@ -293,7 +259,7 @@ _OF_TASKS: Mapping[str, Callable[[Any, Event], Work]] = {
     "overridden": _skipped,
     "committed": _committed,
     "task-resumed": _resumed,
-    "steps-voided": lambda verification, event: replace(verification, voided=event.data["reason"]),
+    "steps-voided": lambda verification, event: replace(verification, **_fields(event)),
 }
 _OF_PIPELINES: Mapping[str, Callable[[Any, Event], Work]] = {
     "attempt-failed": _gate_failed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -62,12 +63,11 @@ def begin_attempt(step: Step, **given: str) -> None:
     if is_stale:
         # The verified files have changed: that attempt is over, and does not count as a failure.
         step.fail(FailureType.VERIFY_FAILURE, "stale: files were changed after the verify run", counts=False)
-    step.record(
-        "attempt-began",
-        attempt=current.attempt + (current.status is not Status.BLOCKED),
-        limits=extend_limits(current),
-        **{name: value for name, value in given.items() if value},
-    )
+    head = given.pop("head", "")
+    # Keep the first commit, unless the work moves: commits of a failed attempt are still there.
+    fields = {"by": "", **given, "base": head if "memory" in given else current.base or head}
+    attempt = current.attempt + (current.status is not Status.BLOCKED)
+    step.record("attempt-began", attempts={PHASE: attempt}, limits=extend_limits(current), **fields)
 
 
 def _refuse_dependencies(session: TaskSession, verification: Verification) -> None:
@@ -150,8 +150,7 @@ def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
         if isinstance(verdict, MalformedResultError):
             step.fail(FailureType.MALFORMED, f"{verdict.problem}; {verdict.remedy}")
         else:
-            _refuse_reviewer(step.current, by)
-            _refuse_other_evidence(step, verdict, attachment.written)
+            _refuse_verdict(step, verdict, by=by, written=attachment.written)
             if verdict.is_approved:
                 _refuse_closed(step, changes)
             reading = _record_verdict(step, verdict, changes, by=by, flags=attachment.flags)
@@ -159,18 +158,15 @@ def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
     return step.status
 
 
-def _refuse_reviewer(current: Verification, by: str) -> None:
-    if current.report is not None and same_name(by, current.report.by):
+def _refuse_verdict(step: Step, verdict: Verdict, *, by: str, written: float | None) -> None:
+    """Refuse a verdict by the executor, or about another attempt, run or tree than the current one."""
+    current, check, report = step.current, step.current.check, step.current.report
+    assert check is not None, "what is reviewed was verified"
+    if report is not None and same_name(by, report.by):
         raise NotAllowedError(
             f"{by} executed this attempt, and can't review it",
             remedy="let another reviewer do it: --by NAME, or `by:` in the verdict",
         )
-
-
-def _refuse_other_evidence(step: Step, verdict: Verdict, written: float | None) -> None:
-    """Refuse a verdict about another attempt, run or tree than the current one."""
-    current, check = step.current, step.current.check
-    assert check is not None, "what is reviewed was verified"
     again = "look at the evidence of this attempt (phase-gate verify show), then write the verdict again"
     if check.after != step.tree.digest:
         raise StaleSignalError(
@@ -217,17 +213,12 @@ def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: s
     step.record("reviewed", word=to_json(word))
     if verdict.is_approved:
         return Signal(answer="done", reason="; ".join(verdict.findings)[:500], by=by)
-    feedback = [line.strip() for line in verdict.feedback.splitlines() if line.strip()]
-    issues = tuple(_unnumbered(line) for line in feedback) or verdict.concerns
+    lines = (re.sub(r"^(?:\d+\. |- )", "", line.strip()) for line in verdict.feedback.splitlines())
+    issues = tuple(filter(None, lines)) or verdict.concerns
     if len(issues) > 1 and issues[0].endswith(":"):
         issues = issues[1:]
     step.fail(FailureType.ARCHITECT_REJECTION, "; ".join(issues) or "rejected", lines=issues)
     return Signal(answer="not-done", reason="; ".join(issues)[:500], by=by)
-
-
-def _unnumbered(line: str) -> str:
-    head, _, rest = line.partition(". ")
-    return rest if head.isdecimal() and rest else line.removeprefix("- ")
 
 
 @again_if_moved
@@ -341,7 +332,7 @@ def void_steps(session: TaskSession, reason: str) -> TaskStatus:
     with session.step() as step:
         if step.current.status in _GOES_ON and not step.current.commit:
             _end_attempt(step, reason)
-        step.record("steps-voided", reason=reason)
+        step.record("steps-voided", voided=reason)
     return step.status
 
 

@@ -1,25 +1,32 @@
-"""Step 2 of a verify task: run the verify command, and record what it showed, whatever the executor reported."""
+"""Step 2 of a verify task: run the verify command, and record what it showed, whatever the executor reported.
+
+A runner that exits with 0 but ran no test has proved nothing. The summaries of pytest and unittest are parsed. For any
+other runner, a line counts that reports in plain words that no test ran. Without either, the exit code decides.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.process.run import Ended, run_process
 from phase_gate.evidence.process.tree import Interrupts
+from phase_gate.gate.inventory import bare_id
 from phase_gate.storage.files import make_folder
 from phase_gate.storage.lock import KernelLock, again_if_moved
+from phase_gate.storage.opening import read_event
+from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.fingerprint import Tree, changed_paths
 from phase_gate.tasks.board import Step, TaskSession, TaskStatus, task_environment
 from phase_gate.tasks.rules import time_left
-from phase_gate.tasks.verify_output import evaluate_output, first_failures
 from phase_gate.tasks.verify_verdict import is_unlisted, require_status
 from phase_gate.tasks.work import PHASE, Check, FailureType, Status, Verification
 from phase_gate.values import Value, replace
-from phase_gate.visible import cut
+from phase_gate.visible import count, cut, name_first
 
 #: Bytes of output that are stored per file.
 KEPT = 256 * 1024
@@ -212,3 +219,177 @@ def _read(path: Path | None) -> str:
         return path.read_bytes().decode("utf-8", "replace")
     except OSError:
         return ""
+
+
+# --- what a run showed: by the runs of pytest that were recorded during it, else by its output
+
+
+#: Colors and other terminal sequences.
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r(?=\n)")
+#: Characters at the end of the output, more than any summary has; and characters of a line.
+_LENGTH, _WIDTH = 1_000_000, 300
+
+_PYTEST = re.compile(
+    r"^=* ?(\d+ [a-z]+(?:, \d+ [a-z]+)*|no tests \w+.*) in \d[\d.]*s(?: \([\d:]+\))? ?=*$", re.MULTILINE
+)
+_RAN = re.compile(r"(?<!\d)(\d{1,9})\d*+ (?:passed|failed|xfailed|xpassed)")
+#: The number includes skipped tests.
+_UNITTEST = re.compile(r"^Ran (\d{1,9}) tests? in \d[\d.]*s\n+(?:.*\(.*skipped=(\d{1,9}))?", re.MULTILINE)
+
+_NOUN = r"(?:tests?|specs?|examples?|scenarios?|items?)(?: (?:cases?|files?|suites?))?"
+_END = r"(?=\W*$|[,.;:!(|/]| [(/|]| (?:in|for|matching) )"
+#: No tests found in src; 0 tests passed; Ran 0 tests; Total tests: 0; Tests: 0 total
+_REPORTS_NONE = re.compile(
+    rf"(?i)\W*(?:\[\w+\] |[\w@/: ]{{1,40}}: )?(?:(?:there (?:are|were) |all )?(?:no|zero|0) {_NOUN}"
+    rf"(?: (?:were )?(?:found|ran|run|executed|collected|selected|passed|available)| to run)?{_END}"
+    rf"|(?:ran|running|executed|found|collected|collecting) 0 {_NOUN}{_END}"
+    rf"|(?:total )?{_NOUN}(?: run)?[:=] *0(?: total\b|{_END}| \w+=)|0 (?:passed|passing){_END})"
+)
+_REPORTS_SOME = re.compile(
+    rf"(?i)(?<![\d.])[1-9]\d{{0,8}} (?:{_NOUN}\b(?! (?:were )?(?:skipped|ignored|deselected))|pass|failed\b)"
+    rf"|\b(?:{_NOUN}(?: run)?|passed)[:=] *[1-9]|^(?:not )?ok\b|^PASS\b|\.\.\. ?ok$"
+)
+
+
+def count_tests_in(output: str) -> int | None:
+    """Return how many tests ran according to the output; None if it does not show that."""
+    text = _CONTROL.sub("", output[-_LENGTH:])
+    counts = [sum(map(int, _RAN.findall(summary))) for summary in _PYTEST.findall(text)]
+    counts += [max(0, int(ran) - int(skipped or 0)) for ran, skipped in _UNITTEST.findall(text)]
+    if counts:
+        return sum(counts)
+    return 0 if quote_none(output) else None
+
+
+def quote_none(output: str) -> str:
+    """Return the line that reports that no test ran; empty if another line reports tests that ran."""
+    quote = ""
+    for line in _CONTROL.sub("", output[-_LENGTH:]).splitlines():
+        if _REPORTS_NONE.match(line[:_WIDTH]):
+            quote = quote or line.strip()[:_WIDTH]
+        elif _REPORTS_SOME.search(line[:_WIDTH]):
+            return ""
+    return quote
+
+
+# --- failures in the output
+
+
+#: Lines that are recorded: the rest is in the log.
+_LINES = 10
+
+#: Lines in which test runners and compilers report failures, best first.
+_REPORTS_FAILURE = (
+    # Not the number of them alone, as in `FAILED (failures=1)`.
+    re.compile(r"^(?:FAILED|ERROR) [^\s(]"),
+    re.compile(r"^\s*(?:--- FAIL|(?:FAIL|ERROR)[:\s]\s*\S|not ok |✕|✗|×|● )"),
+    re.compile(r"^(?:E  |\S+(?:Error|Exception)\b)"),
+    re.compile(r"(?:^|[\s:])(?:error|fatal|failed|failure|panicked|assertion)\b", re.IGNORECASE),
+)
+
+
+def first_failures(output: str) -> tuple[str, ...]:
+    """Return the first lines that report failures, else the last lines."""
+    lines = [line.rstrip() for line in output.splitlines() if line.strip()]
+    matching = (found for pattern in _REPORTS_FAILURE if (found := [line for line in lines if pattern.search(line)]))
+    return tuple(dict.fromkeys(line.strip()[:_WIDTH] for line in next(matching, lines[-3:])))[:_LINES]
+
+
+# --- the evidence of a verify run: the recorded runs of pytest in it, else its output
+
+
+#: The fields of a run that are read. Only a complete run has the last two.
+_RUN_FIELDS = ("run", "kind", "why", "metrics", "inventory", "outcomes")
+
+#: Metrics that invalidate a run of pytest, whatever its exit code.
+_FAULTS = (
+    ("tests_failing", "tests-failing", "failed, and the exit code hides it"),
+    ("tests_newly_skipped", "no-new-skips", "newly skipped"),
+    ("tests_missing", "tests-kept", "known when the task was taken, and gone now"),
+    ("outcomes_doubtful", "outcomes-genuine", "that an outcome is not the test's own"),
+)
+
+
+def evaluate_output(check: Check, session: TaskSession, output: str, *, since: int) -> Check:
+    """Return the check with the evidence of the runs that were recorded since then; without any, of the output.
+
+    :param since: the ledger's last line when the verify command was started.
+    """
+    store, known = session.store, session.verification().known
+    runs, open_ones = _recorded(store, since)
+    if not runs and not open_ones:
+        tests, line = count_tests_in(output), quote_none(output)
+        problems: tuple[tuple[str, str], ...] = ()
+        if tests == 0:
+            quoted = f": it printed {line!r}" if line else ""
+            problems = (("no-tests", f"it ended with 0 and ran no test{quoted}"),)
+        elif known:
+            words = "pytest had our plugin when the task was taken, but this run was not recorded"
+            problems = (("not-recorded", words),)
+        return replace(check, tests=tests, problems=problems)
+    found = [("run-lost", f"run {run[:8]} of pytest began and never ended") for run in open_ones]
+    flags = list(check.flags)
+    for run in runs:
+        found += _faults(run)
+        hidden, changed = _compare(store, run, known)
+        if hidden and not run["metrics"].get("tests_newly_skipped"):
+            found.append(("no-new-skips", f"{count(hidden, 'test')} newly skipped"))
+        if changed:
+            flags.append(f"changed since the task was taken: {name_first(changed)}")
+        if run["metrics"].get("tests_flaky"):
+            flags.append(f"flaky: {count(run['metrics']['tests_flaky'], 'test')} passed only after a rerun")
+    counted = [run for run in runs if run["kind"] != "void"]
+    if runs and not counted:
+        found.append(("no-tests", "pytest was called, and ran no test"))
+    return replace(
+        check,
+        tests=sum(int(run["metrics"].get("tests_total") or 0) for run in counted),
+        runs=tuple(run["run"] for run in runs),
+        problems=tuple(dict.fromkeys(found)),
+        flags=tuple(dict.fromkeys(flags)),
+    )
+
+
+def _recorded(store: TaskStore, since: int) -> tuple[list[Mapping[str, Any]], list[str]]:
+    """Return the runs of pytest that ended since then, and those that began but did not end."""
+    found: list[Mapping[str, Any]] = []
+    began: dict[str, None] = {}
+    for line in store.lines():
+        if line.seq > since and line.event.kind == "run-started" and not line.event.data.get("nested"):
+            began[read_event(line, lambda event: str(event.data["run"]))] = None
+        elif line.seq > since and line.event.kind == "run-ended":
+            data = read_event(line, lambda event: {name: event.data.get(name) for name in _RUN_FIELDS})
+            began.pop(str(data["run"]), None)
+            found += [data] if data["kind"] != "nested" else []
+    return found, list(began)
+
+
+def _compare(store: TaskStore, run: Mapping[str, Any], known: str) -> tuple[int, list[str]]:
+    """Return the number of newly skipped tests among those that were known, and those of them that changed.
+
+    A skipped test that was not changed since the task was taken is not newly skipped.
+    """
+    if not known or not run["inventory"]:
+        return 0, []
+    before, now = store.objects.load_inventory(known), store.objects.load_inventory(run["inventory"])
+    changed = {bare_id(each) for each in now.ids() if before.body(each) not in ("", now.body(each))}
+    hidden = 0
+    for test_id, bucket in (store.objects.load(run["outcomes"]) if run["outcomes"] else {}).items():
+        if bucket in ("skipped", "skipped-if") and before.body(test_id):
+            path = test_id.partition("::")[0]
+            file = now.files.get(path)
+            is_as_before = file is not None and before.files[path].statements == file.statements
+            hidden += bare_id(test_id) in changed or not is_as_before
+    return hidden, sorted(changed)
+
+
+def _faults(run: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    kind, metrics = run["kind"], run["metrics"]
+    if kind in ("void", "empty"):
+        yield from [("no-tests", f"no test ran: {run['why']}")] if kind == "empty" else []
+        return
+    if kind != "complete":
+        yield f"{kind}-run", f"{kind} run: {run['why']}"
+    for name, slug, words in _FAULTS:
+        if metrics.get(name):
+            yield slug, f"{count(int(metrics[name]), 'sign' if name == 'outcomes_doubtful' else 'test')} {words}"
