@@ -34,7 +34,7 @@ HONEST = [
 ]
 
 
-UNREADABLE = ["pytest 'a", 'pytest "a', "pytest &&", "&& a", "a && && b", "", "x" * 10_001]
+UNREADABLE = ["pytest 'a", 'pytest "a', "pytest &&", "&& a", "a && && b", ""]
 
 
 @pytest.mark.parametrize(

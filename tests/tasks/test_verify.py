@@ -524,7 +524,7 @@ def test_state_md_status_and_stats_show_the_same_numbers(gate: Gate) -> None:
     assert [stats[name] for name in ("total_tasks", "passed", "failed", "in_progress", "pending")] == [3, 0, 1, 1, 1]
     assert (stats["pass_rate"], stats["avg_attempts"]) == ("0%", 1.0)
     assert stats["current_gate"] == {"task": NAME, "status": "VERIFYING", "attempt": 1}
-    text = gate.state_file.split("## Statistics")[1].split("```yaml\n")[1].split("```")[0]
+    text = gate.state_file.split("```yaml\n")[1].split("```")[0]
     assert yaml.safe_load(text)["gate_stats"] == stats
     assert gate.json("verify", "status")["gate_stats"] == stats
     assert gate.json("status")["verification"] == stats
@@ -667,7 +667,7 @@ def test_a_flaky_verify_runs_twice_only_where_declared_and_stands_in_state_md(ga
     ran = gate.review(gate.verdict(concerns=["3 warnings should be addressed"]))
     assert ran.has("approved by ann (weak)")
     gate.start(document=gate.task(name="Task 4: Other", files=["other.py"]))
-    (block,) = re.findall(r"## Concerns\n\n```yaml\n(.*?)```", gate.state_file, re.DOTALL)
+    (block,) = re.findall(r"```yaml\n(.*?)```", gate.state_file, re.DOTALL)
     (row,) = yaml.safe_load(block)["concerns"]
     assert row["task"] == NAME
     flaky_once = "flaky: it ended with 1 first, and passed in a second run"

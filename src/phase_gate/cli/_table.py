@@ -238,9 +238,8 @@ verify review: Step 3: give the reviewer's verdict
   --by NAME  the reviewer; must not be the executor
 
 verify commit: Commit only the files of an approved task
-  $ verify commit --message "children pay half"
+  $ verify commit
   verify.commit: STEP
-  --message -m TEXT  the first line of the message; the task's name by default
 
 verify abandon: End an attempt on purpose, with a reason
   $ verify abandon --reason "the task is obsolete"

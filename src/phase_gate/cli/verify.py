@@ -162,7 +162,7 @@ def commit(call: Call) -> Done:
 
     board = open_board(call)
     session = board.session(board.named() or find_committable(board))
-    status, files = commit_task(session, message=call.arguments.message)
+    status, files = commit_task(session)
     following = board.overview.next_command or advise_task(status.verification).next_step
     rows = [f"{status.task}: committed as {status.verification.commit[:10]}", *(f"  {name}" for name in files)]
     return Done(

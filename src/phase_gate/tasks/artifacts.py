@@ -22,7 +22,7 @@ from phase_gate.storage.tree.fingerprint import compile_globs
 from phase_gate.storage.tree.git_command import NoGitError, head_of, run_git
 from phase_gate.tasks.handins import Snapshot, read_json_document
 from phase_gate.tasks.routing import rules_of
-from phase_gate.tasks.work import Pipeline, pipeline_of
+from phase_gate.tasks.work import Pipeline
 from phase_gate.values import Value, field
 from phase_gate.visible import count
 from phase_gate.workflow.model import (
@@ -214,17 +214,8 @@ def write_snapshot(task: Task) -> str:
     artifact = next((rules.artifacts[name] for name in wanted if rules.artifacts[name].schema == SNAPSHOT), None)
     if phase is None or artifact is None:
         return ""
-    path, files = path_of(artifact), project.take_tree(new_data=False).files
-    snapshot = Snapshot(
-        tree=tree_of(files, rules),
-        files=len(files),
-        commit=head_of(project.root),
-        task=state.task,
-        cycle=state.cycle,
-        phase=phase.name,
-        attempt=pipeline_of(state).attempts.get(phase.name, 0),
-        at=now(),
-    )
+    path, tree = path_of(artifact), tree_of(project.take_tree(new_data=False).files, rules)
+    snapshot = Snapshot(tree=tree, commit=head_of(project.root), phase=phase.name, at=now())
     target = place_below(project.root, path, setting=f"artifact {artifact.name}")
     make_folder(REAL, target.parent)
     write_atomically(REAL, target, (json.dumps(spell_out(snapshot), indent=2) + "\n").encode())

@@ -24,11 +24,8 @@ _LIMIT = 300.0
 
 
 @again_if_moved
-def commit_task(session: TaskSession, *, message: str | None = None) -> tuple[TaskStatus, tuple[str, ...]]:
-    """Commit the files of an approved task; return its status and the committed files.
-
-    :param message: the first line of the commit's message; by default the task's name.
-    """
+def commit_task(session: TaskSession) -> tuple[TaskStatus, tuple[str, ...]]:
+    """Commit the files of an approved task; return its status and the committed files."""
     with session.step() as step:
         _refuse(step.current)
         step.refuse_halted()
@@ -39,7 +36,7 @@ def commit_task(session: TaskSession, *, message: str | None = None) -> tuple[Ta
                     f"{session.task} is approved, but {why}: manual review",
                     remedy=f"look at it, commit it yourself, then phase-gate verify commit --task {session.task}",
                 )
-            commit = _commit(step, message)
+            commit = _commit(step)
         step.record("committed", commit=commit)
     return step.status, tuple(_files_of(session.project.root, commit))
 
@@ -80,7 +77,7 @@ def _work(step: Step) -> Callable[[str], bool]:
     return lambda path: is_listed(path) or path in waived
 
 
-def _commit(step: Step, message: str | None) -> str:
+def _commit(step: Step) -> str:
     """Commit the changed files of the task, as approved. Returns the commit's id."""
     session, current, root = step.session, step.current, step.session.project.root
     stands = f"the approval is still valid: {session.board.overview.next_command or 'phase-gate verify status'}"
@@ -101,7 +98,7 @@ def _commit(step: Step, message: str | None) -> str:
         if new:
             _git(root, "add", "--intent-to-add", "--", *new)
         # --only: other staged changes stay staged, and are not committed.
-        _git(root, "commit", "--quiet", "--only", "-m", _message(current, message), "--", *paths)
+        _git(root, "commit", "--quiet", "--only", "-m", _message(current), "--", *paths)
     except NotAllowedError:
         if new:
             with contextlib.suppress(NotAllowedError):
@@ -132,17 +129,16 @@ def _changed(root: Path, is_work: Callable[[str], bool]) -> list[str]:
     return sorted({path for path in paths if is_work(path)})
 
 
-def _message(current: Verification, given: str | None) -> str:
+def _message(current: Verification) -> str:
     assert current.review is not None
     assert current.check is not None
-    title = given or current.spec.name
     rows = [
         f"Verified: {current.spec.verify}",
         f"Reviewed-by: {current.review.by}",
         *(f"Weak: {why}" for why in current.weak_because),
         f"{TRAILER}: {current.task} {current.check.id}",
     ]
-    return f"{title}\n\n{show_rows(rows)}"
+    return f"{current.name}\n\n{show_rows(rows)}"
 
 
 def _files_of(root: Path, commit: str) -> list[str]:

@@ -256,12 +256,8 @@ class Snapshot(Value):
     """The tree at a moment. phase-gate writes it itself."""
 
     tree: str
-    files: int
     commit: str
-    task: str
-    cycle: int
     phase: str
-    attempt: int
     at: str
 
 

@@ -293,28 +293,23 @@ def describe_task(verification: Verification) -> Section:
 def render_state(overview: Overview) -> str:
     """Return STATE.md: the verify tasks for people."""
     parts = ["# State of the verification gate", "Written by `phase-gate verify`; changes made here are lost."]
-    current = overview.current
-    if current is not None:
-        escalation = escalate(current, overview.halted(current.wave))
-        parts.append(
-            "\n".join((f"## Current Task: {current.name}", *draw_task(current))).replace("3: Reviewer ", "3: Architect")
-        )
-        parts.append(_yaml({"current_task": status_to_json(current, escalation)}))
-    parts += ["## Statistics", _yaml({"gate_stats": stats_to_json(overview)})]
-    if overview.rows:
-        parts += ["## Tasks", "```text\n" + "\n".join(task_rows(overview.rows)) + "\n```"]
-    rows = [skip_to_json(row) for row in overview.rows if row.skip is not None]
-    if rows:
-        forced = sum(row["skip_kind"] is None for row in rows)
-        warning = f"Warning: {len(rows)} of {overview.total} tasks did not pass the gate; {forced} of them were forced."
-        parts += ["## Not verified", warning, _yaml({"tasks": rows})]
+    document: dict[str, Any] = {}
+    if (current := overview.current) is not None:
+        drawn = "\n".join((f"## Current Task: {current.name}", *draw_task(current)))
+        parts.append(drawn.replace("3: Reviewer ", "3: Architect"))
+        document["current_task"] = status_to_json(current, escalate(current, overview.halted(current.wave)))
+    document["gate_stats"] = stats_to_json(overview)
+    parts += ["## Tasks", "```text\n" + "\n".join(task_rows(overview.rows)) + "\n```"] if overview.rows else []
+    if skipped := [skip_to_json(row) for row in overview.rows if row.skip is not None]:
+        forced = sum(row["skip_kind"] is None for row in skipped)
+        text = f"Warning: {len(skipped)} of {overview.total} tasks did not pass the gate; {forced} of them were forced."
+        parts += ["## Not verified", text]
+        document["tasks"] = skipped
     weak = [row for row in overview.rows if row.weak_because]
-    concerns = [{"task": row.name, "status": row.word, "because": list(row.weak_because)} for row in weak]
-    if concerns:
-        parts += ["## Concerns", _yaml({"concerns": concerns})]
-    if overview.failures:
-        parts += ["## Failure log", _yaml({"recent_failures": failures_to_json(overview.failures[:RECENT])})]
-    return "\n\n".join(parts) + "\n"
+    document["concerns"] = [{"task": row.name, "status": row.word, "because": list(row.weak_because)} for row in weak]
+    document["recent_failures"] = failures_to_json(overview.failures[:RECENT])
+    shown = {name: value for name, value in document.items() if value}
+    return "\n\n".join([*parts, "## Details", _yaml(shown)]) + "\n"
 
 
 def _yaml(document: Mapping[str, Any]) -> str:

@@ -184,8 +184,6 @@ def _meant(text: str, place: Place) -> str:
 # --- the problems of a task
 
 
-#: Characters: a longer command belongs in a script.
-MAX_LENGTH = 10_000
 _SCRIPT = "put it into a script that the task's reviewer can read, and run that: sh check.sh"
 _SPECIFIC = "write a verify command that fails as long as the task is not done, like pytest tests/test_it.py"
 
@@ -202,8 +200,8 @@ def lint_task(spec: TaskSpec) -> tuple[str, ...]:
 # --- the words of a command
 
 
-#: Quoted text, in which signs have no special meaning.
-_QUOTES = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.", re.DOTALL)
+#: Quoted text, in which signs have no special meaning. Within double quotes, a shell substitutes all the same.
+_QUOTES = re.compile(r"'[^']*'|\"(?:\\.|(?!\$\(|`)[^\"\\])*\"|\\.", re.DOTALL)
 #: Signs that can hide a failure: pipes, lists, redirections, brackets, comments, substitutions.
 _SIGN = re.compile(r"\|\|?|[;&<>()`\n]|\$\(|(?<!\S)#")
 #: Words that begin something other than a command, or that change the meaning of the rest.
@@ -216,23 +214,15 @@ _PREFIX = re.compile(r"!|[A-Za-z_]\w*\+?=.*", re.DOTALL)
 
 def read_commands(text: str) -> dict[str, list[str]]:
     """Return the commands of an `&&` list, each with its words. Raises NotAllowedError for any other text."""
-    if len(text) > MAX_LENGTH:
-        raise _unreadable(f"it has more than {MAX_LENGTH} characters")
-    # As long as the text, so that positions are the same in both.
-    masked = _QUOTES.sub(_mask, text)
-    ends = [found.span() for found in re.finditer("&&", masked)]
-    commands = {}
-    for start, end in zip((0, *(end for _, end in ends)), (*(start for start, _ in ends), len(text)), strict=True):
-        if (sign := _SIGN.search(masked, start, end)) is not None:
+    at, commands = 0, {}
+    # Masked texts have the same length.
+    for part in _QUOTES.sub(lambda found: "_" * len(found.group()), text).split("&&"):
+        if (sign := _SIGN.search(part)) is not None:
             raise _needs_script("a line end" if sign.group() == "\n" else sign.group())
-        commands[text[start:end].strip()] = _read_words(text[start:end])
+        command = text[at : at + len(part)]
+        commands[command.strip()] = _read_words(command)
+        at += len(part) + len("&&")
     return commands
-
-
-def _mask(found: re.Match[str]) -> str:
-    # A shell substitutes within double quotes, too.
-    text = found.group()
-    return text if text[0] == '"' and ("$(" in text or "`" in text) else "_" * len(text)
 
 
 def _read_words(text: str) -> list[str]:
@@ -335,8 +325,8 @@ _EMPTY = frozenset(_EMPTY_TEXT.split())
 
 def lint_done(done: str) -> str:
     """Return why the done-criteria are vague: fewer than two of their words name something; empty if they are not."""
-    words = set(_WORD.findall(done[:MAX_LENGTH].lower())) - _EMPTY
-    if _NAMES.search(done[:MAX_LENGTH]) or len(words) > 1:
+    words = set(_WORD.findall(done.lower())) - _EMPTY
+    if _NAMES.search(done) or len(words) > 1:
         return ""
     return f"{_one_line(done)!r} can't be checked: describe what exists, or how many tests pass (vague-done)"
 

@@ -115,11 +115,6 @@ def _notes(verification: Verification, changes: TaskChanges) -> tuple[str, ...]:
 # --- the text of a verdict on a verify task: one sentence, and the next command to type
 
 
-def command(words: str, task: str) -> str:
-    """Return the command for a task."""
-    return f"phase-gate {words} --task {task}"
-
-
 def require_status(verification: Verification, statuses: Collection[Status], otherwise: str) -> None:
     """Refuse a step that the task's status does not allow. Raises NotAllowedError.
 
@@ -132,50 +127,52 @@ def require_status(verification: Verification, statuses: Collection[Status], oth
 
 def advise_task(verification: Verification, evaluation: Evaluation | None = None) -> Verdict:
     """Return reason and next step for a task in its current status."""
-    task, status = verification.task, verification.status
-    if status is Status.PENDING:
-        return Verdict("waiting", "it waits for its executor", command("verify start", task))
-    if status is Status.EXECUTING:
-        reason = f"attempt {verification.attempt}: it waits for the executor's report"
-        return Verdict("waiting", reason, "", command("verify executor FILE", task))
-    if status is Status.VERIFYING:
-        return _verifying(verification, evaluation)
-    if status is Status.REVIEWING:
-        return _reviewing(verification, evaluation)
-    if status is Status.BLOCKED:
-        assert verification.last_failure is not None
-        return Verdict("needs-person", f"blocked: {verification.last_failure.first_line}", command("verify show", task))
-    if status is Status.APPROVED:
-        return _approved(verification)
-    if status is Status.SKIPPED:
-        assert verification.skip is not None
-        skip = verification.skip
-        hint = "commit it yourself: the gate did not see it pass"
-        return Verdict("open", f"{verification.word} by {skip.by}: {skip.reason}", "", hint)
+    last, named = verification.last_failure, f"--task {verification.task}"
+    match verification.status:
+        case Status.PENDING:
+            return Verdict("waiting", "it waits for its executor", f"phase-gate verify start {named}")
+        case Status.EXECUTING:
+            reason = f"attempt {verification.attempt}: it waits for the executor's report"
+            return Verdict("waiting", reason, "", f"phase-gate verify executor FILE {named}")
+        case Status.VERIFYING:
+            return _verifying(verification, evaluation)
+        case Status.REVIEWING:
+            return _reviewing(verification, evaluation)
+        case Status.BLOCKED:
+            assert last is not None
+            return Verdict("needs-person", f"blocked: {last.first_line}", f"phase-gate verify show {named}")
+        case Status.APPROVED:
+            return _approved(verification)
+        case Status.SKIPPED:
+            skip = verification.skip
+            assert skip is not None
+            hint = "commit it yourself: the gate did not see it pass"
+            return Verdict("open", f"{verification.word} by {skip.by}: {skip.reason}", "", hint)
     return _failed(verification)
 
 
 def _verifying(verification: Verification, evaluation: Evaluation | None) -> Verdict:
-    check, following = verification.check, command("verify run", verification.task)
+    check, named = verification.check, f"--task {verification.task}"
     if unlisted := _unmet_guard(verification.task, evaluation, (FILES_LISTED,)):
         return unlisted
-    if check is None:
-        return Verdict("waiting", "the executor reports success; the verify command has to confirm it", following)
-    if check.how == "running":
-        look = command("verify status", verification.task)
-        return Verdict("running", f"the verify command is running since {check.at}", look)
-    return Verdict("waiting", f"the verify command did not end by itself ({check.how}): {check.why}", following)
+    if check is not None and check.how == "running":
+        reason = f"the verify command is running since {check.at}"
+        return Verdict("running", reason, f"phase-gate verify status {named}")
+    reason = "the executor reports success; the verify command has to confirm it"
+    if check is not None:
+        reason = f"the verify command did not end by itself ({check.how}): {check.why}"
+    return Verdict("waiting", reason, f"phase-gate verify run {named}")
 
 
 def _reviewing(verification: Verification, evaluation: Evaluation | None) -> Verdict:
     if unmet := _unmet_guard(verification.task, evaluation):
         return unmet
-    last, again = verification.last_failure, command("verify review FILE --by NAME", verification.task)
+    last, again = verification.last_failure, f"phase-gate verify review FILE --by NAME --task {verification.task}"
     if last is not None and last.type is FailureType.MALFORMED and last.step == 3 and not last.recovered:
         reason = f"{last.type}: {last.first_line}; the other two steps remain valid"
         return Verdict("waiting", reason, "", f"write it by `phase-gate workflow schema verdict`, then {again}")
     reason = f"Gate 1 is open; Gate 2 waits for the reviewer: {again}"
-    return Verdict("waiting", reason, command("verify show", verification.task))
+    return Verdict("waiting", reason, f"phase-gate verify show --task {verification.task}")
 
 
 def _unmet_guard(task: str, evaluation: Evaluation | None, names: Collection[str] = ()) -> Verdict | None:
@@ -209,7 +206,7 @@ def _approved(verification: Verification) -> Verdict:
     assert verification.review is not None
     weak = " (weak)" if verification.weak_because else ""
     reason = f"both gates are open: approved by {verification.review.by}{weak}"
-    commit = command("verify commit", verification.task)
+    commit = f"phase-gate verify commit --task {verification.task}"
     if verification.commit:
         return Verdict("open", f"{reason}, committed as {verification.commit[:10]}", "phase-gate verify status")
     if why := holds_back(verification):
@@ -219,14 +216,14 @@ def _approved(verification: Verification) -> Verdict:
 
 
 def _failed(verification: Verification) -> Verdict:
-    task, last = verification.task, verification.last_failure
+    last, named = verification.last_failure, f"--task {verification.task}"
     assert last is not None
     failure, escalation = f"{last.type}: {last.first_line}", escalate(verification)
     if escalation.level >= 2:
-        hint = command('verify resume --reason "..." --by NAME', task)
+        hint = f'phase-gate verify resume --reason "..." --by NAME {named}'
         return Verdict("needs-person", f"{escalation.reason}; {failure}", "", hint)
-    tries = f"{count(retries_left(verification), 'more attempt')} before a person is asked"
+    reason = f"{failure}; {count(retries_left(verification), 'more attempt')} before a person is asked"
     if last.type is FailureType.TIMEOUT:
-        hint = command("verify executor FILE", task)
-        return Verdict("failed", f"{failure}; {tries}, with more time and after 30 s", "", hint)
-    return Verdict("failed", f"{failure}; {tries}", command("verify show", task))
+        hint = f"phase-gate verify executor FILE {named}"
+        return Verdict("failed", f"{reason}, with more time and after 30 s", "", hint)
+    return Verdict("failed", reason, f"phase-gate verify show {named}")
