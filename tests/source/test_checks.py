@@ -35,12 +35,6 @@ def function_in(tree: ast.Module) -> FunctionNode:
     "body",
     [
         pytest.param("assert total([1]) == 1", id="an-assertion"),
-        pytest.param("assert 'one'.encode('price') == b'x'", id="a-codec-that-is-to-come"),
-        pytest.param("assert total", id="a-name-from-elsewhere"),
-        pytest.param("assert given", id="an-argument"),
-        pytest.param("assert given.price", id="an-attribute"),
-        pytest.param("assert LIMIT == 3", id="a-constant-of-the-module-may-come-from-the-project"),
-        pytest.param("assert len(price.items) == 3", id="a-built-in-of-what-is-not-constant"),
         pytest.param("mock.assertEqual(1, 2)", id="a-check-by-something-else"),
         pytest.param("self.assertTotal(1, 2)", id="a-check-of-its-own"),
         pytest.param("with pytest.raises(ValueError):\n    total()", id="raises"),
@@ -50,17 +44,9 @@ def function_in(tree: ast.Module) -> FunctionNode:
         pytest.param("check_total(1)", id="a-helper-that-checks-by-its-name"),
         pytest.param("expectThat(total()).isOne()", id="a-fluent-check"),
         pytest.param("total().should.equal(1)\nshould_be(1)", id="should"),
-        pytest.param("np.testing.assert_allclose(total(), 1)", id="a-library-s-assertion"),
         pytest.param("if total() != 1:\n    pytest.fail('no')", id="a-failure-under-a-condition"),
-        pytest.param("if total() != 1:\n    raise AssertionError('no')", id="an-error-under-a-condition"),
         pytest.param("try:\n    total()\nexcept KeyError:\n    fail('no')", id="a-failure-for-an-error"),
-        pytest.param("for one in total():\n    assert one", id="in-a-loop"),
         pytest.param("def inner():\n    assert total()\ninner()", id="in-a-function-inside"),
-        pytest.param("seen = []\nlisten(seen.append)\nassert seen == [1]", id="a-list-that-is-filled"),
-        pytest.param(
-            "called = False\ndef callback():\n    nonlocal called\n    called = True\nrun(callback)\nassert called",
-            id="a-flag-that-a-callback-sets",
-        ),
     ],
 )
 def test_a_check(body: str) -> None:
@@ -73,18 +59,8 @@ def test_a_check(body: str) -> None:
     [
         pytest.param("pass", id="nothing"),
         pytest.param("total([1])", id="a-call"),
-        pytest.param("cart.checkout()", id="checkout-is-no-check"),
         pytest.param("assert True", id="true"),
-        pytest.param("assert False, total()", id="false-with-a-message"),
-        pytest.param("assert 1 == 2", id="two-constants"),
-        pytest.param("assert [1, 2][0] == 2", id="an-item-of-a-constant"),
         pytest.param("self.assertEqual(1, 2)", id="a-check-of-unittest-on-constants"),
-        pytest.param("assert not 'todo'", id="a-text"),
-        pytest.param("assert [] == [1]", id="two-lists"),
-        pytest.param("raise NotImplementedError", id="a-stub"),
-        pytest.param("pytest.fail('todo')", id="a-failure"),
-        pytest.param("if total() != 1:\n    failing()", id="something-else-under-a-condition"),
-        pytest.param("print(total())", id="a-look-with-the-eyes"),
     ],
 )
 def test_no_check(body: str) -> None:
@@ -101,9 +77,7 @@ def test_no_check(body: str) -> None:
         pytest.param("assert total() == 1\nassert 0", True, id="a-check-and-a-stub"),
         pytest.param("total()", False, id="a-call"),
         pytest.param("assert True", False, id="true"),
-        pytest.param("if total() != 1:\n    pytest.fail('more')", False, id="a-failure-under-a-condition"),
         pytest.param("with pytest.raises(OSError):\n    raise OSError", False, id="what-is-waited-for"),
-        pytest.param("def callback():\n    raise OSError\ntotal(callback)", False, id="another-function"),
     ],
 )
 def test_a_stub(body: str, expected: bool) -> None:
@@ -119,8 +93,6 @@ def test_a_stub(body: str, expected: bool) -> None:
             "def compare(one, two):\n    deeper(one)\ndef deeper(one):\n    assert one\n", True, id="deep-down"
         ),
         pytest.param("def compare(one, two):\n    compare(two, one)\n", False, id="that-calls-itself"),
-        pytest.param("class Base:\n    def compare(self, one):\n        assert one\n", True, id="a-method"),
-        pytest.param("", False, id="that-is-not-here"),
     ],
 )
 def test_a_helper_in_the_same_file(helper: str, expected: bool) -> None:
@@ -178,21 +150,11 @@ def test_asserts_constant(line: int, expected: bool) -> None:
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        pytest.param("HERE", False, id="nobody"),
-        pytest.param("total()\nHERE", False, id="after-a-call"),
         pytest.param("if total():\n    HERE", True, id="if"),
-        pytest.param("if total():\n    pass\nelse:\n    HERE", True, id="else"),
-        pytest.param("if 1:\n    pass\nelif total():\n    HERE", True, id="elif"),
         pytest.param("with given:\n    HERE", True, id="a-with"),
         pytest.param("for one in given:\n    HERE", False, id="for"),
-        pytest.param("for one in given:\n    if one:\n        HERE", True, id="an-if-in-a-loop"),
-        pytest.param("for one in given:\n    break\nelse:\n    HERE", True, id="a-loop-that-was-not-broken-off"),
-        pytest.param("while total():\n    HERE", True, id="while"),
         pytest.param("try:\n    HERE\nexcept ValueError:\n    pass", False, id="try"),
-        pytest.param("try:\n    total()\nexcept ValueError:\n    HERE", True, id="except"),
-        pytest.param("try:\n    total()\nexcept ValueError:\n    pass\nelse:\n    HERE", True, id="no-error"),
         pytest.param("try:\n    total()\nfinally:\n    HERE", False, id="finally"),
-        pytest.param("match total():\n    case 1:\n        HERE", True, id="match"),
         pytest.param("try:\n    total()\nexcept ValueError:\n    return\nHERE", True, id="after-a-return"),
         pytest.param("if total():\n    return\nHERE", True, id="after-a-return-under-a-condition"),
         pytest.param("def inner():\n    if total():\n        return\nHERE", False, id="after-a-return-of-another"),
@@ -244,14 +206,9 @@ except ImportError:
     ("name", "line"),
     [
         pytest.param("test_a", 22, id="the-last-of-two"),
-        pytest.param("test_b", 9, id="in-a-branch"),
         pytest.param("TestC::test_d", 14, id="a-method"),
         pytest.param("TestC::TestE::test_f", 18, id="a-nested-class"),
-        pytest.param("test_g", 29, id="in-a-handler"),
         pytest.param("test_d", None, id="a-method-without-its-class"),
-        pytest.param("TestX::test_d", None, id="no-such-class"),
-        pytest.param("test_x", None, id="no-such-test"),
-        pytest.param("", None, id="no-name"),
     ],
 )
 def test_find_function(name: str, line: int | None) -> None:
