@@ -84,7 +84,8 @@ def test_a_run_that_never_ended() -> None:
 
 def test_where_the_task_stands() -> None:
     story = build_sample().story()
-    assert (story.phase, story.cycle, story.iteration, story.streak) == ("GREEN", 3, 9, 1)
+    state = story.state
+    assert (state.phase, state.cycle, state.iteration, state.streak) == ("GREEN", 3, 9, 1)
     assert [(step.name, step.standing) for step in story.steps] == [
         *(("RED", "past"), ("GREEN", "now"), ("REFACTOR", "ahead"), ("DOCUMENT", "ahead")),
         ("DONE", "ahead"),
@@ -96,7 +97,7 @@ def test_where_the_task_stands() -> None:
 
 def test_nothing_yet() -> None:
     story = History().story()
-    assert (story.phase, story.runs, story.tests.rows) == ("", (), ())
+    assert (story.state.phase, story.runs, story.tests.rows) == (None, (), ())
 
 
 def test_old_runs_and_events_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,7 +152,8 @@ def _story_lines(story: Story) -> Iterator[str]:
     yield f"{REPORT_TITLE}{as_text(story.headline)}"
     yield from ("", f"**{as_text(story.ledger.problem or story.standing.verdict)}**")
     yield from ("", _next_line(*story.next_step, status=story.standing.status, root=story.root), "")
-    facts = f"Task {story.task}, cycle {story.cycle}, iteration {story.iteration}, {story.streak} green in a row,"
+    state = story.state
+    facts = f"Task {story.task}, cycle {state.cycle}, iteration {state.iteration}, {state.streak} green in a row,"
     yield as_text(f"{facts} {count(story.all_runs, 'run')}, breaker {story.breaker.status}.")
     verdict, proof = story.evaluation, proof_section(story.proofs)
     missing = ["No verdict yet: it comes with the first complete run."]

@@ -13,6 +13,7 @@ from phase_gate.workflow.names import DONE
 
 if TYPE_CHECKING:
     from phase_gate.gate.freshness import CurrentStatus
+    from phase_gate.gate.state import State
 
 #: What else happened; `entered`, `claim` and `note` have no sign in the timeline.
 HappeningKind = Literal[
@@ -172,10 +173,7 @@ class Story(Value):
     at: str
     standing: CurrentStatus
     ledger: LedgerCheck
-    cycle: int = 0
-    phase: str = ""
-    iteration: int = 0
-    streak: int = 0
+    state: State
     steps: tuple[PhaseStep, ...] = ()
     #: The last verdict, as its document.
     evaluation: Mapping[str, Any] | None = None
@@ -210,16 +208,17 @@ class Story(Value):
         """The state of the task in a few words."""
         if not self.ledger.is_intact:
             return "This record can't be trusted"
-        if not self.phase:
+        phase = self.state.phase
+        if phase is None:
             return "Nothing is recorded yet"
-        if self.phase == DONE:
+        if phase == DONE:
             return "The cycle is done"
         if self.standing.is_halted:
-            return f"{self.phase} is halted"
+            return f"{phase} is halted"
         if self.standing.is_open:
-            return f"{self.phase} may end"
+            return f"{phase} may end"
         waits = {"waiting": "waits for the signal", "needs-person": "needs a person"}
-        return f"{self.phase} {waits.get(self.standing.status, 'is in progress')}"
+        return f"{phase} {waits.get(self.standing.status, 'is in progress')}"
 
     @property
     def tone(self) -> str:
