@@ -84,11 +84,9 @@ drive:
   goal_file: TASK.md
   until: green
   retry_wait: 0
-  executor: claude
-  reviewer: [codex, exec]
   commit: true
   phases: {PLAN: claude, REVIEW: [my-agent, -r]}
-  voters: [gemini, codex exec]
+  reviewers: [gemini, codex exec]
 """
 
 
@@ -146,11 +144,9 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
         goal_file="TASK.md",
         until="green",
         retry_wait=0.0,
-        executor=("claude",),
-        reviewer=("codex", "exec"),
         commit=True,
         phases={"PLAN": ("claude",), "REVIEW": ("my-agent", "-r")},
-        voters=("gemini", "codex exec"),
+        reviewers=("gemini", "codex exec"),
     )
     assert overlay.metrics == {"coverage": "number", "build_ok": "bool", "lint_ok": "bool"}
     assert overlay.guards == {

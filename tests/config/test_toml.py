@@ -23,7 +23,7 @@ guards:
 phases:
   GREEN: {condition: "tests_flaky == 0\\nAND tests_total > 0\\n", guards: [quiet]}
 evidence: {commands: {build: {run: make all, timeout: 60}}, new_code: true}
-drive: {agent: claude, budget: {time: 2h}, phases: {PLAN: claude}, voters: [gemini]}
+drive: {agent: claude, budget: {time: 2h}, phases: {PLAN: claude}, reviewers: [gemini]}
 """
 TOML = '''\
 [build-system]
@@ -58,7 +58,7 @@ commands.build = {run = "make all", timeout = 60}
 agent = "claude"
 budget = {time = "2h"}
 phases = {PLAN = "claude"}
-voters = ["gemini"]
+reviewers = ["gemini"]
 '''
 
 

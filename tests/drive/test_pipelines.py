@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.drive.conftest import FAKE, Terminal, Track, Turn, answer
+from tests.drive.conftest import FAKE, Track, Turn, answer
 from tests.support import OURS
 
 pytestmark = pytest.mark.processes
@@ -61,6 +61,7 @@ MENDED: Turn = {
     "expect": ["# What RECOVERY asks for", "failed: QA"],
     **answer("mended"),
 }
+PERSON = {"overrides": {"allow_non_interactive": True}}
 YES: Turn = {"vote": {"vote": "approve", "confidence": 1.0}}
 
 
@@ -80,12 +81,15 @@ class PipelineDrive:
             "retry_wait": 0,
             "agent": commands.pop("agent", []),
             "phases": commands,
-            "voters": votes,
+            "reviewers": votes,
             **settings,
         }
         self.track.project.write(
             {
-                "phase-gate.yaml": json.dumps({"workflow": "small.yaml", "drive": drive}) + "\n",
+                "phase-gate.yaml": json.dumps(
+                    {"workflow": "small.yaml", "drive": drive, "overrides": {"allow_non_interactive": True}}
+                )
+                + "\n",
                 "small.yaml": WORKFLOW,
                 "CONSTITUTION.md": "No test is deleted.\n",
                 "test_part.py": TEST,
@@ -134,8 +138,8 @@ def test_each_role_does_its_part(pipeline: PipelineDrive) -> None:
         1,
     ]
     assert {row["word"]["by"] for row in pipeline.track.events("reviewed")} == {
-        f"{sys.executable.rpartition('/')[2]} (voter 1)",
-        f"{sys.executable.rpartition('/')[2]} (voter 2)",
+        f"{sys.executable.rpartition('/')[2]} (reviewer 1)",
+        f"{sys.executable.rpartition('/')[2]} (reviewer 2)",
     }
 
 
@@ -168,7 +172,7 @@ def test_a_voter_whose_client_is_busy_is_asked_again(pipeline: PipelineDrive) ->
 def test_a_voter_without_a_login_needs_a_person(pipeline: PipelineDrive) -> None:
     no: Turn = {"exit": 1, "say": "Invalid API key · Please run /login\n"}
     pipeline.plan({"PLAN": [PLAN], "agent": [{}], "RECOVERY": [{}]}, [[no], [YES]], until="PLAN")
-    assert "(voter 1) can't work: Invalid API key · Please run /login" in pipeline.rows(code=13)[-1]["reason"]
+    assert "(reviewer 1) can't work: Invalid API key · Please run /login" in pipeline.rows(code=13)[-1]["reason"]
 
 
 @pytest.mark.sweep
@@ -216,11 +220,10 @@ def test_without_a_person_a_stuck_pipeline_ends_with_12(pipeline: PipelineDrive)
 @pytest.mark.sweep
 def test_a_person_guides_a_stuck_pipeline(pipeline: PipelineDrive) -> None:
     plan_stuck(pipeline)
-    terminal = Terminal(pipeline.track.root)
-    terminal.answers("it has to be two", to="continue, and: ")
-    assert terminal.end() == 0, terminal.shown
-    (said,) = [row for row in pipeline.track.events() if row["kind"] == "guidance"]
-    assert said["reason"] == "it has to be two"
+    pipeline.rows(code=12)
+    guided = pipeline.track.project.gate("pipeline", "recover", "resume", "--reason", "it has to be two", "--by", "ann")
+    assert guided.code == 0, guided.err
+    assert pipeline.rows("--resume", code=0)[-1]["outcome"] == "done", "the agent expects the guidance in its prompt"
 
 
 def test_a_transcript_is_no_vote(pipeline: PipelineDrive) -> None:
@@ -235,8 +238,8 @@ def test_a_transcript_is_no_vote(pipeline: PipelineDrive) -> None:
     [
         ({"agent": []}, "no agent is named"),
         ({"phases": {"SHIP": "true"}}, "drive.phases has SHIP, which is no phase"),
-        ({"phases": {"PLAN": "true"}, "voters": "true"}, "true works in PLAN, and would vote on its own work"),
-        ({"voters": ["true", "true"]}, "drive.voters has the same command twice"),
+        ({"phases": {"PLAN": "true"}, "reviewers": "true"}, "true works in PLAN, and would review its own work"),
+        ({"reviewers": ["true", "true"]}, "drive.reviewers has the same command twice"),
     ],
 )
 def test_commands_that_are_refused(pipeline: PipelineDrive, settings: dict[str, Any], problem: str) -> None:

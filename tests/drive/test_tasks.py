@@ -128,8 +128,9 @@ def test_three_failing_tasks_halt_the_wave(task_list: TaskList) -> None:
 @pytest.mark.parametrize(
     ("settings", "options", "problem"),
     [
-        ({"reviewer": ["true"], "executor": ["true"]}, (), "executor and reviewer are the same command: true"),
-        ({"executor": []}, (), "no executor is named"),
+        ({"reviewers": "true", "agent": "true"}, (), "true works in the list, and would review its own work"),
+        ({"agent": []}, (), "no agent is named"),
+        ({"reviewers": []}, (), "no reviewer is named"),
         ({}, ("--until", "green"), "--until is for phases, and verify tasks are driven here"),
     ],
 )
@@ -142,7 +143,7 @@ def test_calls_that_are_refused(
 
 
 def test_a_list_that_has_not_begun(task_list: TaskList) -> None:
-    ran = task_list.plan().drive()
+    ran = task_list.plan(agent=[]).drive()
     assert ran.code == 2
     assert "to drive a list of tasks, first: phase-gate verify start --task-file FILE" in ran.err
 

@@ -15,7 +15,7 @@ from types import FrameType
 from phase_gate.cli._call import Call, Done, describe_error, require_plugin
 from phase_gate.cli._streams import draw, read_given, render_json, say, screen_width
 from phase_gate.cli.verify import is_finished, open_board
-from phase_gate.drive.clients import find_roles, find_team
+from phase_gate.drive.clients import find_roles
 from phase_gate.drive.drive_state import find_drive
 from phase_gate.drive.loop import Session, Watchers, drive
 from phase_gate.drive.phases import PhaseSource
@@ -55,7 +55,7 @@ def _choose_source(call: Call) -> PhaseSource | TaskSource:
         _refuse_options(call)
         settings = _with_options(call, DriveSettings.of(board.project.configuration))
         session = Session(board.project, settings, _choose_watchers(call), work="verify tasks")
-        return TaskSource(session, find_team(settings, call.environment), board.named())
+        return TaskSource(session, find_roles(settings, None, call.environment), board.named())
     require_plugin()
     return _choose_phases(call, call.task())
 
@@ -116,7 +116,6 @@ def _with_options(call: Call, settings: DriveSettings) -> DriveSettings:
     return replace(
         settings,
         agent=tuple(given.arguments) or settings.agent,
-        executor=tuple(given.arguments) or settings.executor,
         budget=budget,
         until=(given.until or settings.until).upper(),
     )

@@ -13,7 +13,7 @@ from phase_gate.errors import UsageError
 from phase_gate.project import STORE_VARIABLE, Project
 from phase_gate.stores.choosing import WITHHELD, find_address
 from phase_gate.values import Value, field, replace
-from phase_gate.workflow.model import Phase, Workflow, requires_of
+from phase_gate.workflow.model import Workflow, requires_of
 from phase_gate.workflow.sections import DriveSettings
 
 #: Placeholders in a command line for the prompt's file and for the prompt's text.
@@ -29,7 +29,7 @@ class Client(Value):
     """An agent's command line."""
 
     words: tuple[str, ...]
-    #: Its name as a voter.
+    #: Its name as a reviewer.
     title: str = ""
 
     @property
@@ -51,22 +51,20 @@ class Client(Value):
         return [word.replace(FILE, str(prompt)).replace(TEXT, text) for word in self.words]
 
 
-def find_client(words: Sequence[str], environment: Mapping[str, str], role: str = "agent") -> Client:
+def find_client(words: Sequence[str], environment: Mapping[str, str]) -> Client:
     """Return the client. Raises UsageError if none is named, or its program is not installed.
 
     :param words: the name of a known client, a command line in one string, or its words.
     """
     if not words:
-        remedy = f"write drive: {{{role}: claude}} in the settings"
-        if role == "agent":
-            tasks = "to drive a list of tasks, first: phase-gate verify start --task-file FILE"
-            remedy = f"phase-gate drive -- claude -p, or {remedy}; {tasks}"
-        raise UsageError(f"no {role} is named", remedy=remedy)
+        tasks = "to drive a list of tasks, first: phase-gate verify start --task-file FILE"
+        remedy = f"phase-gate drive -- claude -p, or write drive: {{agent: claude}} in the settings; {tasks}"
+        raise UsageError("no agent is named", remedy=remedy)
     if len(words) == 1 and words[0] in AGENT_NAMES:
-        words = load_agent(words[0]).headless
+        name, words = words[0], load_agent(words[0]).headless
         if not words:
-            known = ", ".join(name for name in AGENT_NAMES if load_agent(name).headless)
-            raise UsageError(f"the {role} can't be started without a person", remedy=f"use one of: {known}")
+            known = ", ".join(each for each in AGENT_NAMES if load_agent(each).headless)
+            raise UsageError(f"{name} can't be started without a person", remedy=f"use one of: {known}")
     elif len(words) == 1:
         words = _split(words[0])
     program = words[0]
@@ -105,50 +103,46 @@ def choose_environment(project: Project) -> dict[str, str]:
 
 
 class Roles(Value):
-    #: By phase, or as `executor` and `reviewer`. `usual` does the rest.
+    #: By phase. `usual` does the rest.
     clients: Mapping[str, Client] = field(default_factory=dict)
     usual: Client
-    voters: tuple[Client, ...] = ()
+    reviewers: tuple[Client, ...] = ()
 
-    def choose(self, phase: Phase) -> Client:
+    def choose(self, phase: str) -> Client:
         """Return the client that works in a phase."""
-        return self.clients.get(phase.name, self.usual)
+        return self.clients.get(phase, self.usual)
 
 
-def find_team(settings: DriveSettings, environment: Mapping[str, str]) -> Roles:
-    """Return executor and reviewer. Raises UsageError if both are the same command."""
-    executor = find_client(settings.executor, environment, "executor")
-    reviewer = find_client(settings.reviewer, environment, "reviewer")
-    if executor.words == reviewer.words:
-        raise UsageError(
-            f"executor and reviewer are the same command: {shlex.join(executor.words)}",
-            remedy="let another one review: drive.reviewer in the settings",
-        )
-    return Roles(usual=executor, clients={"executor": executor, "reviewer": reviewer})
+def find_roles(settings: DriveSettings, workflow: Workflow | None, environment: Mapping[str, str]) -> Roles:
+    """Return the commands. Raises UsageError if one is missing, not installed, or would review its own work.
 
-
-def find_roles(settings: DriveSettings, workflow: Workflow, environment: Mapping[str, str]) -> Roles:
-    """Return the commands. Raises UsageError if one is missing, not installed, or would vote on its own work."""
-    for name in settings.phases:
-        if workflow.phase(name) is None:
-            known = ", ".join(each.name for each in workflow.phases)
-            raise UsageError(f"drive.phases has {name}, which is no phase", remedy=f"use one of: {known}")
-    voters = [find_client((text,), environment) for text in settings.voters]
+    :param workflow: of a cycle or a pipeline; None for a list of verify tasks.
+    """
+    phases = () if workflow is None else workflow.phases
+    names = [phase.name for phase in phases]
+    for name in settings.phases if names else ():
+        if name not in names:
+            raise UsageError(f"drive.phases has {name}, which is no phase", remedy=f"use one of: {', '.join(names)}")
+    reviewers = [find_client((text,), environment) for text in settings.reviewers]
     roles = Roles(
         clients={name: find_client(words, environment) for name, words in settings.phases.items()},
         usual=find_client(settings.agent, environment),
-        voters=tuple(
-            replace(client, title=f"{client.name} (voter {number})") for number, client in enumerate(voters, start=1)
+        reviewers=tuple(
+            replace(client, title=f"{client.name} (reviewer {number})")
+            for number, client in enumerate(reviewers, start=1)
         ),
     )
-    commands = [client.words for client in voters]
+    commands = [client.words for client in reviewers]
     if len(set(commands)) < len(commands):
-        raise UsageError("drive.voters has the same command twice", remedy="let different ones vote")
-    for phase in workflow.phases:
-        author = roles.choose(phase).words
-        if requires_of(phase).consensus is not None and author in commands:
+        raise UsageError("drive.reviewers has the same command twice", remedy="let different ones review")
+    if workflow is None and not commands:
+        raise UsageError("no reviewer is named", remedy="write drive: {reviewers: codex} in the settings")
+    reviewed = [phase.name for phase in phases if requires_of(phase).consensus is not None] if phases else ["the list"]
+    for name in reviewed:
+        author = roles.choose(name).words
+        if author in commands:
             raise UsageError(
-                f"{shlex.join(author)} works in {phase.name}, and would vote on its own work",
-                remedy="let another command vote: drive.voters in the settings",
+                f"{shlex.join(author)} works in {name}, and would review its own work",
+                remedy="let another command review: drive.reviewers in the settings",
             )
     return roles

@@ -15,7 +15,7 @@ from phase_gate.decisions.advancing import advance
 from phase_gate.drive.clients import Roles
 from phase_gate.drive.drive_state import Decision, DriveState, Outcome, find_drive, require_drive
 from phase_gate.drive.loop import OWNER, Played, Session, Step
-from phase_gate.drive.prompt_user import ask_for_guidance, ask_for_signal
+from phase_gate.drive.prompt_user import ask_for_signal
 from phase_gate.drive.turn import Turn
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.state import Event
@@ -99,11 +99,7 @@ class PhaseSource:
             self._finish(turn)
         task = turn.task
         if self._decision.ends:
-            answer = ask_for_guidance(session, task, self._decision)
-            if not answer:
-                return self._end(task, self._decision)
-            self._notes.append(f"from a person: {answer}")
-            task = session.task()
+            return self._end(task, self._decision)
         self._turn = Turn(session, _enter_phase(session, task), self.roles)
         return self._turn.start(self._notes)
 

@@ -1,19 +1,16 @@
-"""Questions to people: the signal of Gate 2, guidance for a stuck pipeline, the decision about a verify task."""
+"""Questions to people: the signal of Gate 2, the decision about a verify task."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
 
-from phase_gate.drive.drive_state import Decision, Outcome
 from phase_gate.drive.loop import Session, call_person
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError, UsageError
 from phase_gate.gate.overrides import Person
 from phase_gate.gate.verdict import Signal
 from phase_gate.project import who_am_i
-from phase_gate.task import Task
 from phase_gate.tasks.board import TaskSession
-from phase_gate.tasks.pipeline_steps import resume_with_guidance
 from phase_gate.tasks.steps import KINDS, resume_task, skip_task
 
 #: The three possible answers about a task, from the source document.
@@ -44,23 +41,6 @@ def ask_for_signal(session: Session, reason: str) -> Signal | None:
     if word.rstrip(",.:").lower() == "no":
         return Signal(answer="not-done", reason=rest or "a person decided so", by=by)
     return Signal(answer="done", reason=typed, by=by)
-
-
-def ask_for_guidance(session: Session, task: Task, decision: Decision) -> str:
-    """Ask for guidance if a pipeline is stuck; return the answer, empty to end the drive."""
-    if decision.outcome is not Outcome.HALTED or not task.state.is_stuck:
-        return ""
-    ways = "  Type what has to be done differently; or nothing, to end the drive here."
-    while answer := session.ask(f"{decision.reason}.\n{ways}", "continue, and: "):
-        try:
-            resume_with_guidance(task, _person(session, answer))
-        except StateError:
-            raise
-        except PhaseGateError as error:
-            session.note(f"{error.problem}: {error.remedy}")
-        else:
-            return answer
-    return ""
 
 
 def ask_about_task(session: Session, current: TaskSession, reason: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import BinaryIO, cast
 
 from phase_gate.drive.agent_prompts import write_review
-from phase_gate.drive.clients import Roles
+from phase_gate.drive.clients import Client, Roles
 from phase_gate.drive.drive_state import Decision, Outcome
 from phase_gate.drive.loop import OWNER, Played, Session, Step, make_answer
 from phase_gate.drive.prompt_user import ask_about_task
@@ -91,7 +91,7 @@ class TaskSource:
         session.tell(
             "drive-started",
             f"drive begins: {count(len(rows), 'task')}",
-            *(f"  {role:<9} {' '.join(client.words)}" for role, client in self.roles.clients.items()),
+            *(f"  {role:<9} {' '.join(self._client(role).words)}" for role in _HANDS_IN),
             tasks=list(self.chosen),
         )
 
@@ -238,7 +238,7 @@ class TaskSource:
         if not row.untimed:
             limit = max(1.0, row.limits[step] - seconds_between(began, store.now()))
         return Step(
-            client=self.roles.clients[role],
+            client=self._client(role),
             store=current.store,
             text=text,
             prompt=folder / f"{number:04}.{role}.md",
@@ -247,6 +247,9 @@ class TaskSource:
             left=self.left,
             may_wait=False,
         )
+
+    def _client(self, role: str) -> Client:
+        return self.roles.usual if role == "executor" else self.roles.reviewers[0]
 
     def _announce_step(self, row: Verification, step: str) -> None:
         line = f"{row.task}: attempt {row.attempt}: {step}"
@@ -287,7 +290,7 @@ class TaskSource:
             return trouble
         if played.how == "timed-out":
             return self._fail(current, FailureType.TIMEOUT, f"the {role} was stopped after {played.seconds:.0f} s")
-        author = f"{self.roles.clients[role].name} ({role})"
+        author = self._client(role).name
         if role == "reviewer" and (edited := self._edited(current)):
             message = f"{author} changed files while reviewing: {', '.join(edited[:5])}"
             return self._fail(current, FailureType.REVIEWER_EDIT, message)

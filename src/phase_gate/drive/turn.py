@@ -52,7 +52,7 @@ class Turn:
         present = task.rules.phase(task.state.phase or "")
         self.workflow = task.rules if present is not None else task.project.workflow()
         self.phase = present or self.workflow.first
-        self.client = roles.choose(self.phase)
+        self.client = roles.choose(self.phase.name)
         self.number = self.drive.number + 1
         self.folder = task.store.drive_folder / self.drive.id
         #: The seconds of the drive.
@@ -239,7 +239,7 @@ class Turn:
         self.task = self.session.task()
         if self._votes is not None and not self._is_agreed:
             voted = {vote.by for vote in self._votes.counted}
-            self._voters = [client for client in self.roles.voters if client.name not in voted]
+            self._voters = [client for client in self.roles.reviewers if client.name not in voted]
 
     @property
     def _is_agreed(self) -> bool:
@@ -255,7 +255,7 @@ class Turn:
         client = self._voters[0]
         answer = make_answer(session, self.folder, "vote")
         text = write_ballot(session, self.task, self._votes, client.name, answer)
-        place = self.roles.voters.index(client) + 1
+        place = self.roles.reviewers.index(client) + 1
         return self._step(client, client.name, text, self._file(f"voter{place}.md"), answer)
 
     def take_vote(self, played: Played) -> None:

@@ -122,14 +122,12 @@ class DriveSettings(Section):
     until: str = ""
     #: Seconds to wait if a client is busy, doubled each time in a row.
     retry_wait: float = field(default=30.0, span=True, minimum=0)
-    #: The commands that work on verify tasks and review them, each like `agent`. They have to differ.
-    executor: tuple[str, ...] = field(default=(), or_one=True)
-    reviewer: tuple[str, ...] = field(default=(), or_one=True)
     #: Whether to commit a verify task when it is approved.
     commit: bool = False
-    #: The commands that work in single phases, each like `agent`, and those that vote.
+    #: The commands that work in single phases, each like `agent`.
     phases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, or_one=True)
-    voters: tuple[str, ...] = field(default=(), or_one=True)
+    #: Names of clients or command lines: all vote in a pipeline, and the first one reviews verify tasks.
+    reviewers: tuple[str, ...] = field(default=(), or_one=True)
 
 
 #: The sections by their keys in the file.
