@@ -75,14 +75,6 @@ def test_a_closed_gate_on_github(project: Project, github: Runner) -> None:
     assert message.startswith("::error title=Gate 2 is closed (GREEN%2C iteration 2)::"), "where both are asked for"
 
 
-def test_only_the_last_of_several_runs_is_told(project: Project, github: Runner) -> None:
-    ran = project.run_process("--phase=green", "--phase-confirm")
-    assert ran.code == 0
-    assert commands(ran.out) == []
-    assert github.summary.read_text(encoding="utf-8").count("## Phase gate") == 1
-    assert github.outputs()["streak"] == "2"
-
-
 @pytest.mark.parametrize("where", ["in-a-ci-job", "at-a-desk"])
 def test_a_ci_job_that_asks_for_gate_1_asks_for_no_signal(project: Project, github: Runner, where: str) -> None:
     for name in ("CI", "GITHUB_ACTIONS") if where == "at-a-desk" else ():
@@ -154,13 +146,3 @@ def test_the_junit_report_of_the_tests_has_the_verdict(project: Project, github:
     project.run("--phase=green", "--phase-shard=1/2", "--junitxml=tests.xml")
     _, found = properties_of(project.root / "tests.xml")
     assert found == {"phase-gate.shard": "1/2", "phase-gate.phase": "GREEN"}
-
-
-def test_combine_tells_the_same(project: Project, github: Runner) -> None:
-    project.run("--phase=green", "--phase-shard=1/1")
-    assert github.output.read_text(encoding="utf-8") == ""
-    ran = project.gate("ci", "combine", "--report", "verdict.env")
-    assert ran.code == 10
-    assert commands(ran.out)[0].startswith("::error title=Gate 1 is closed")
-    assert github.outputs()["streak"] == "1"
-    assert github.summary.read_text(encoding="utf-8").startswith("## Phase gate: GREEN")
