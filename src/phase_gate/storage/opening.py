@@ -99,16 +99,6 @@ class TaskReader:
         """
         # Read the guard first: every later write makes the folder newer than this, never older.
         seen = None if accept_rollback else self.last_seen()
-        try:
-            return self._open(seen)
-        except (RollbackError, ForeignStateError):
-            # Another process may have restarted or repaired the task, which updates the guard before the ledger.
-            again = self.last_seen()
-            if seen in (None, again):
-                raise
-            return self._open(again)
-
-    def _open(self, seen: LastSeen | None) -> Opened:
         shown, stat = self._read_shown(), self.ledger_stat()
         opened = self._open_checkpoint(shown, seen, stat) or self._replay(shown, seen, stat)
         self._refuse_foreign(opened, seen)

@@ -90,15 +90,6 @@ def list_files(
 # --- walking a folder without git
 
 
-#: Skipped: version control, caches, environments, outputs, and the state folder.
-SKIPPED_FOLDERS = frozenset(
-    (
-        *(".git", ".hg", ".svn", ".phase-gate"),
-        *("__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis"),
-        *(".tox", ".nox", ".venv", "venv", "node_modules", "site-packages"),
-        *(".eggs", "build", "dist"),
-    )
-)
 #: A folder that contains one of these is an environment or a cache.
 SKIP_MARKS = frozenset(("pyvenv.cfg", "conda-meta", "CACHEDIR.TAG"))
 #: Files that a walk finds.
@@ -165,6 +156,8 @@ _TOOLS = frozenset(("htmlcov", ".idea", ".vscode", ".vs", ".fleet", ".claude", "
 #: Environments and build outputs, as long as git tracks nothing in them.
 _ENVIRONMENTS = frozenset((".tox", ".nox", ".venv", "venv", "node_modules", "site-packages", ".eggs"))
 _BUILT = frozenset(("build", "dist", "_build"))
+#: A walk skips these, and version control.
+SKIPPED_FOLDERS = _CACHES | _ENVIRONMENTS | _BUILT | {".git", ".hg", ".svn"}
 #: In these folders, a log or a report may be test data.
 _TEST_FOLDERS = frozenset(("test", "tests"))
 
