@@ -12,7 +12,7 @@ from typing import Any
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
 from phase_gate.storage.tree.fingerprint import Contents
-from phase_gate.storage.tree.git_command import NoGitError, head_of, read_status, run_git
+from phase_gate.storage.tree.git_command import NoGitError, head_of, list_dirty, run_git
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import MetricValue
 
@@ -94,9 +94,9 @@ def _names(context: EvidenceContext) -> str:
 
 def _look(context: EvidenceContext) -> dict[str, Any]:
     """Return a snapshot: the commit, and the uncommitted files with content ids, without the state folder."""
-    status, contents = read_status(str(context.root)), Contents(str(context.root))
-    dirty = {path: contents.find(path) or "" for path in status.dirty if not _is_ours(context, path)}
-    return {"head": status.head, "dirty": dirty}
+    paths, contents = list_dirty(context.root), Contents(str(context.root))
+    dirty = {path: contents.find(path) or "" for path in paths if not _is_ours(context, path)}
+    return {"head": head_of(context.root) or None, "dirty": dirty}
 
 
 def _is_ours(context: EvidenceContext, path: str) -> bool:

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from phase_gate.bound import os, time
 from phase_gate.errors import NotAllowedError
-from phase_gate.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +63,10 @@ def run_git(folder: str, *arguments: str, given: bytes = b"") -> bytes:
     environment = {**_own_variables(GIT_SETTINGS), **_ENVIRONMENT}
     command = [find_git(), *_QUERY, "-C", folder, *arguments]
     if not given and hasattr(os, "posix_spawnp"):
-        return _read_output(command, environment)
+        try:
+            return _read_output(command, environment)
+        except (OSError, ValueError) as error:
+            raise NoGitError from error
     import subprocess
 
     try:
@@ -222,22 +224,14 @@ def ask_git(root: Path, *arguments: str) -> str:
 # --- uncommitted files
 
 
-class Status(Value):
-    """The commit, None before the first one, and the paths of uncommitted files."""
-
-    head: str | None
-    dirty: tuple[str, ...]
-
-
-def read_status(folder: str) -> Status:
+def list_dirty(folder: Path) -> list[str]:
     """Return the uncommitted files below a folder, by paths from there. Raises NoGitError."""
     options = ("--no-renames", "--ignore-submodules=none", "--untracked-files=all")
-    output = run_git(folder, "status", "--porcelain", "-z", *options, "--", ".")
+    output = run_git(str(folder), "status", "--porcelain", "-z", *options, "--", ".")
     # Paths are relative to the top of the repository, and the folder may be below it.
-    is_top = os.path.lexists(os.path.join(folder, ".git"))
-    prefix = "" if is_top else os.fsdecode(run_git(folder, "rev-parse", "--show-prefix")).rstrip("\n")
-    dirty = tuple(row[3:].removeprefix(prefix) for row in os.fsdecode(output).split("\0") if row)
-    return Status(head=head_of(Path(folder)) or None, dirty=dirty)
+    is_top = os.path.lexists(folder / ".git")
+    prefix = "" if is_top else os.fsdecode(run_git(str(folder), "rev-parse", "--show-prefix")).rstrip("\n")
+    return [row[3:].removeprefix(prefix) for row in os.fsdecode(output).split("\0") if row]
 
 
 # --- running a query
@@ -250,10 +244,7 @@ def _may_be_in_repository(folder: str) -> bool:
 
 def _read_output(command: list[str], environment: dict[str, str]) -> bytes:
     """Return the output of a command, without `subprocess`, whose import takes longer than the rest of `check`."""
-    try:
-        reading, writing = os.pipe()
-    except OSError as error:
-        raise NoGitError from error
+    reading, writing = os.pipe()
     try:
         try:
             process = os.posix_spawnp(
@@ -268,8 +259,6 @@ def _read_output(command: list[str], environment: dict[str, str]) -> bytes:
                 # Python ignores these signals, and a child would inherit that.
                 setsigdef=[_SIGPIPE, _SIGXFSZ],
             )
-        except (OSError, ValueError) as error:
-            raise NoGitError from error
         finally:
             os.close(writing)
         output = _read_until(reading, time.monotonic() + GIT_TIMEOUT)
