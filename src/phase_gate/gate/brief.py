@@ -133,37 +133,34 @@ def show_state(state: State) -> dict[str, Any]:
         "forced": state.forced,
         "streak": state.streak,
     }
-    statuses = {name: getattr(part, "status", None) for name, part in state.parts.items()}
-    shown |= {name: str(status) for name, status in statuses.items() if status}
-    if state.stuck:
-        shown["stuck"] = state.stuck
-    if state.open_runs:
-        shown["running"] = [run.id for run in state.open_runs]
-    if state.last_run is not None:
-        shown["last_run"] = _show_last_run(state)
-    if state.evaluation is not None:
-        shown["verdict"] = {**_show_verdict(state.evaluation), "stale": state.evaluation_is_stale}
-    if state.breaker.status != "closed":
-        shown["circuit"] = {"status": str(state.breaker.status), "reason": state.breaker.reason}
-    if state.facts:
-        shown["facts"] = {fact.name: fact.value for fact in state.facts}
-    if state.waivers:
-        shown["waived"] = [waiver.guard for waiver in state.waivers]
-    if state.overrides:
-        shown["overrides"] = [record.get("kind") for record in state.overrides]
-    return shown
+    breaker, verdict = state.breaker, state.evaluation
+    more: dict[str, Any] = {
+        **{name: str(getattr(part, "status", "")) for name, part in state.parts.items()},
+        "stuck": state.stuck,
+        "running": [run.id for run in state.open_runs],
+        "last_run": _show_last_run(state),
+        "verdict": None if verdict is None else {**_show_verdict(verdict), "stale": state.evaluation_is_stale},
+        "circuit": breaker.status != "closed" and {"status": breaker.status, "reason": breaker.reason},
+        "facts": {fact.name: fact.value for fact in state.facts},
+        "waived": [waiver.guard for waiver in state.waivers],
+        "overrides": [record.get("kind") for record in state.overrides],
+    }
+    return shown | {name: each for name, each in more.items() if each}
 
 
 def _show_last_run(state: State) -> dict[str, Any]:
     run, measured = state.last_run, state.measurement
-    assert run is not None
-    shown: dict[str, Any] = {"id": run.id, "kind": str(run.kind), "phase": run.phase, "at": run.at}
-    if run.why:
-        shown["why"] = run.why
-    if measured is not None and measured.run == run.id:
-        metrics = measured.measured.metrics
-        shown |= {name: metrics[name] for name in _TOTALS if name in metrics}
-    return shown
+    if run is None:
+        return {}
+    metrics = measured.measured.metrics if measured is not None and measured.run == run.id else {}
+    return {
+        "id": run.id,
+        "kind": run.kind,
+        "phase": run.phase,
+        "at": run.at,
+        **({"why": run.why} if run.why else {}),
+        **{name: metrics[name] for name in _TOTALS if name in metrics},
+    }
 
 
 def _show_verdict(evaluation: Evaluation) -> dict[str, Any]:
