@@ -16,7 +16,6 @@ from phase_gate.gate.state import (
     Claims,
     Event,
     Freeze,
-    LastClaim,
     Measurement,
     Memory,
     ProofRecord,
@@ -49,16 +48,6 @@ def test_every_field_of_a_state_is_stored() -> None:
     assert state_from_json(through_json(state_to_json(FULL))) == FULL
 
 
-CLAIM = LastClaim(
-    iteration=3,
-    indicators=2,
-    threshold=2,
-    confidence=80,
-    confidence_needed=70,
-    claimed_done=True,
-    gate="passed",
-    leniency=("l",),
-)
 FULL = State(
     task="login",
     workflow="tdd",
@@ -106,7 +95,7 @@ FULL = State(
     waivers=(Waiver(guard="g", findings=("a|b", "c"), reason="r", by="b", at="then", expires="later"),),
     overrides=({"kind": "skip", "by": "mara"},),
     allow_non_interactive=True,
-    claims=Claims(last=CLAIM, low=1, done=2),
+    claims=Claims(iteration=3, metrics={"confidence": 80, "claimed_done": True}, leniency=("l",), low=1, done=2),
     proof=ProofRecord(tree="git:1", freeze="f", object="o", iteration=3, metrics={"targets_proven": 2}),
     parts={
         "work": task(taken(), began(), reported(), *check(exit_code=1), failed(FailureType.VERIFY_FAILURE, step=2)),

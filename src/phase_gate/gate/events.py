@@ -19,7 +19,6 @@ from phase_gate.gate.state import (
     Event,
     Freeze,
     Json,
-    LastClaim,
     Measurement,
     Memory,
     ProofRecord,
@@ -136,10 +135,11 @@ def _breaker(state: State, event: Event) -> Breaker:
 
 def _claimed(state: State, event: Event) -> State:
     claim, claims, breaker = event.data["claim"], state.claims, _breaker(state, event)
-    last = _pick(LastClaim, claim)
-    low, done, iteration = claim["claims_low"], claim["claims_done"], last.iteration
+    low, done, iteration = claim["claims_low"], claim["claims_done"], claim["iteration"]
     claims = Claims(
-        last=last,
+        iteration=iteration,
+        metrics={name: claim[key] for name, key in _CLAIMED.items()} | {"claim_passed": claim["gate"] == "passed"},
+        leniency=tuple(claim.get("leniency", ())),
         low=low,
         done=done,
         low_in=iteration if low > claims.low else claims.low_in,
@@ -147,6 +147,16 @@ def _claimed(state: State, event: Event) -> State:
         blocked_in=iteration if breaker.exit_blocked > state.breaker.exit_blocked else claims.blocked_in,
     )
     return replace(state, claims=claims, breaker=breaker)
+
+
+#: The metrics of a claim, and their names in its record.
+_CLAIMED: Mapping[str, str] = {
+    "indicators": "indicators",
+    "indicators_needed": "threshold",
+    "confidence": "confidence",
+    "confidence_needed": "confidence_needed",
+    "claimed_done": "claimed_done",
+}
 
 
 def _override(state: State, record: Json) -> State:

@@ -23,7 +23,7 @@ from phase_gate.gate.measured import (
 )
 from phase_gate.gate.measuring import PROOF_SLUGS, code_as_tested, proof_measured
 from phase_gate.gate.order import next_phase
-from phase_gate.gate.state import Case, Event, State, parts_of
+from phase_gate.gate.state import Case, Claims, Event, State, parts_of
 from phase_gate.gate.verdict import (
     PREMATURE,
     Evaluation,
@@ -130,23 +130,22 @@ def evaluate_without_run(case: Case, evidence: Measured, *, tree: str) -> Evalua
 
 def _look(before: Measured, evidence: Measured, state: State) -> Measured:
     """Return the earlier measurements, updated with later evidence and the last claim."""
-    claim = state.claims.last
-    if claim is not None and claim.iteration != state.iteration:
-        claim = None  # a claim of an earlier iteration does not count
+    # A claim of an earlier iteration does not count.
+    claims = state.claims if state.claims.iteration == state.iteration else Claims()
     return replace(
         evidence,
         metrics={
             **before.metrics,
             **evidence.metrics,
             "signals_premature": state.signals_premature,
-            **({} if claim is None else claim.values),
+            **claims.metrics,
         },
         findings=(*before.findings, *cap_findings(evidence.findings)),
         notes=(
             *before.notes,
             *evidence.notes,
             # Leniency by settings or a person is listed in each verdict that uses the claim.
-            *(() if claim is None else (f"claim: {text}" for text in claim.leniency)),
+            *(f"claim: {text}" for text in claims.leniency),
         ),
         told={**before.told, **evidence.told},
     )

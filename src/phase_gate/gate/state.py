@@ -133,36 +133,13 @@ class Memory(Value):
     exit: Mapping[str, str] = field(default_factory=dict)
 
 
-class LastClaim(Value):
-    """The last claim, as far as rules use it."""
-
-    iteration: int
-    indicators: int
-    threshold: int
-    confidence: int
-    confidence_needed: int
-    claimed_done: bool
-    gate: str
-    #: Leniency by settings or a person.
-    leniency: tuple[str, ...] = ()
-
-    @property
-    def values(self) -> dict[str, MetricValue]:
-        """Its values, by the names of metrics."""
-        return {
-            "indicators": self.indicators,
-            "indicators_needed": self.threshold,
-            "confidence": self.confidence,
-            "confidence_needed": self.confidence_needed,
-            "claimed_done": self.claimed_done,
-            "claim_passed": self.gate == "passed",
-        }
-
-
 class Claims(Value):
     """The claims in the current phase."""
 
-    last: LastClaim | None = None
+    #: The last claim: its iteration, its metrics, and leniency by settings or a person.
+    iteration: int | None = None
+    metrics: Mapping[str, MetricValue] = field(default_factory=dict)
+    leniency: tuple[str, ...] = ()
     #: Iterations with a claim that had little evidence, and consecutive done signals.
     low: int = 0
     done: int = 0
