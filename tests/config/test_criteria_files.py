@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import jsonschema
 import pytest
+import yaml
 
+from phase_gate.cli.workflow import read_schema
 from phase_gate.config.criteria_files import CriteriaError, find_criteria, read_criteria
 from phase_gate.config.nodes import MAX_BYTES
 
 BOTH = [("AC-1", "It adds up"), ("AC-2", "Nothing is 0")]
+SCHEMA = jsonschema.Draft7Validator(json.loads(read_schema("criteria-file")))
 
 
 def read(folder: Path, name: str, text: str | bytes) -> list[tuple[str, str]]:
@@ -31,6 +36,7 @@ def read(folder: Path, name: str, text: str | bytes) -> list[tuple[str, str]]:
 )
 def test_forms(tmp_path: Path, name: str, text: str) -> None:
     assert read(tmp_path, name, text) == BOTH
+    assert name.endswith(".md") or SCHEMA.is_valid(yaml.safe_load(text))
 
 
 @pytest.mark.parametrize(
@@ -43,6 +49,20 @@ def test_forms(tmp_path: Path, name: str, text: str) -> None:
 )
 def test_odd_but_plain(tmp_path: Path, text: str, expected: list[tuple[str, str]]) -> None:
     assert read(tmp_path, "a.yaml", text) == expected
+    assert SCHEMA.is_valid(yaml.safe_load(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("- It adds up\n", "It adds up\n", "- {id: AC-1, text: It adds up}\n", "- {AC-1: a, AC-2: b}\n", "- [AC-1]\n"),
+        *("AC-1: [a]\n", "ac 1: a\n", "1a: a\n", "criteria: 3\n", "criteria: {}\n", "[]\n"),
+    ],
+)
+def test_the_schema_refuses_what_the_reader_refuses(tmp_path: Path, text: str) -> None:
+    with pytest.raises(CriteriaError):
+        read(tmp_path, "a.yaml", text)
+    assert not SCHEMA.is_valid(yaml.safe_load(text))
 
 
 @pytest.mark.parametrize(
