@@ -142,19 +142,13 @@ PROVER = "phase_gate.proof.task_proof"
 
 
 def prove(
-    task: Task,
-    phase: Phase,
-    *,
-    files: Mapping[str, str],
-    tree: str,
-    iteration: int,
-    at: str,
-    show: Callable[[str], None] = ignore,
+    task: Task, phase: Phase, *, files: Mapping[str, str], at: str, show: Callable[[str], None] = ignore
 ) -> Event | None:
-    """Make the proof that a phase requires before it exits. Return the event that records it, None if it is off."""
-    made: Event | None = import_module(PROVER).prove(
-        task, phase, files=files, tree=tree, iteration=iteration, at=at, show=show
-    )
+    """Make the proof that a phase requires before it exits. Return the event that records it, None if it is off.
+
+    :param files: path -> content id of the files that the measured run left.
+    """
+    made: Event | None = import_module(PROVER).prove(task, phase, files=files, at=at, show=show)
     return made
 
 

@@ -33,26 +33,16 @@ from phase_gate.workflow.model import Phase
 _OUR_OPTIONS = ("--phase", "--exit-signal")
 
 
-def prove(
-    task: Task,
-    phase: Phase,
-    *,
-    files: Mapping[str, str],
-    tree: str,
-    iteration: int,
-    at: str,
-    show: Show = ignore,
-) -> Event | None:
+def prove(task: Task, phase: Phase, *, files: Mapping[str, str], at: str, show: Show = ignore) -> Event | None:
     """Make the proof that a phase requires before it exits. Return the event that records it, None if proofs are off.
 
-    :param files: path -> content id of the current files.
-    :param tree: the digest of the files after the run.
+    :param files: path -> content id of the files that the measured run left.
     """
-    settings = task.project.configuration.proof
-    if settings.mode == "off":
+    settings, measured = task.project.configuration.proof, task.state.measurement
+    if settings.mode == "off" or measured is None:
         return None
-    proof = _make(task, phase, files, tree, seconds=settings.seconds, at=at, show=show)
-    return _recorded(record_of(proof, task, tree=tree, iteration=iteration), at)
+    proof = _make(task, phase, files, measured.tree, seconds=settings.seconds, at=at, show=show)
+    return _recorded(record_of(proof, task, tree=measured.tree, iteration=measured.iteration), at)
 
 
 def prove_before_exit(task: Task, reading: Signal, *, at: str, show: Show = ignore) -> Event | None:
@@ -68,9 +58,7 @@ def prove_before_exit(task: Task, reading: Signal, *, at: str, show: Show = igno
     )
     if not wants_proof(state, phase, evaluation, measured.tree):
         return None
-    return gathering.prove(
-        task, phase, files=task.tree.files, tree=measured.tree, iteration=measured.iteration, at=at, show=show
-    )
+    return gathering.prove(task, phase, files=task.tree.files, at=at, show=show)
 
 
 @again_if_moved

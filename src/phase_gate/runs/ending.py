@@ -122,8 +122,6 @@ class _Prover:
                 run.task(replace(state, measurement=ended.state.measurement)),
                 phase,
                 files=record.files,
-                tree=record.tree,
-                iteration=ended.iteration,
                 at=now(),
                 show=self._progress,
             )
