@@ -203,6 +203,7 @@ def test_which_tests_a_change_brings(tmp_path: Path) -> None:
             "test_old.py": "def test_kept():\n    assert 1\n\n\ndef test_renamed():\n    assert 2\n\n\n"
             "def test_moved():\n    assert 3\n\n\ndef test_changed():\n    assert 4\n",
             "tests/gone.py": "",
+            "pytest.ini": "[pytest]\npython_files = test_*.py tests.py\n",
         },
     )
     mark = '@pytest.mark.passes_already("guards it")'
@@ -211,6 +212,7 @@ def test_which_tests_a_change_brings(tmp_path: Path) -> None:
         {
             "test_old.py": "def test_kept():\n    assert 1\n\n\ndef test_with_another_name():\n    assert 2\n\n\n"
             "def test_changed():\n    assert 44\n",
+            "shop/tests.py": "def test_by_pattern():\n    assert 8\n",
             "test_new.py": "import pytest\nimport unittest\n\n\ndef test_moved():\n    assert 3\n\n\n"
             f"{mark}\ndef test_marked():\n    assert 5\n\n\n{mark}\nclass TestMarked:\n"
             "    def test_in_it(self):\n        assert 6\n\n\n"
@@ -218,7 +220,11 @@ def test_which_tests_a_change_brings(tmp_path: Path) -> None:
         },
     )
     change = change_of(tmp_path)
-    assert change.targets == ("test_new.py::Sums::test_unit", "test_old.py::test_changed")
+    assert change.targets == (
+        "shop/tests.py::test_by_pattern",
+        "test_new.py::Sums::test_unit",
+        "test_old.py::test_changed",
+    )
     assert change.marked == ("test_new.py::test_marked", "test_new.py::TestMarked::test_in_it")
     assert change.moved == ("test_new.py::test_moved", "test_old.py::test_with_another_name")
 

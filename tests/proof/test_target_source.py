@@ -171,6 +171,7 @@ from hypothesis import given, settings, strategies
 def test_double(number):
     assert double(number) == 2 * number
 """
+_DOUBLE = "def double(number):\n    return number + number\n"
 _PROFILE = """\
 from hypothesis import HealthCheck, Phase, settings
 
@@ -186,8 +187,7 @@ def try_profile(folder: Path, profile: str) -> Proof:
         "test_calc.py": _PROPERTY,
         "calc.py": "def double(number):\n    return number\n",
     }
-    code = "def double(number):\n    return number + number\n"
-    green = {"calc.py": f"{_PROFILE.format(profile)}\n\n{code}" if profile else code}
+    green = {"calc.py": f"{_PROFILE.format(profile)}\n\n{_DOUBLE}" if profile else _DOUBLE}
     return prove(folder, red, green, ["test_calc.py::test_double"])
 
 
@@ -195,6 +195,11 @@ def try_profile(folder: Path, profile: str) -> Proof:
 @pytest.mark.parametrize("profile", ["", "max_examples=200", "deadline=None"])
 def test_hypothesis_that_tries_as_hard_as_before_is_no_other_test(tmp_path: Path, profile: str) -> None:
     assert verdicts(try_profile(tmp_path, profile)) == {"test_double": "proven"}
+
+
+def test_hypothesis_is_not_compared_with_a_test_that_could_not_be_imported(tmp_path: Path) -> None:
+    proof = prove(tmp_path, {"test_calc.py": _PROPERTY}, {"calc.py": _DOUBLE}, ["test_calc.py::test_double"])
+    assert verdicts(proof) == {"test_double": "proven"}
 
 
 @pytest.mark.sampled(6)

@@ -159,16 +159,12 @@ def _changes_sources(root: Path, commit: str, changed: Collection[str], sources:
         return True
 
 
-def settings_of_root(root: Path, targets: Iterable[str]) -> tuple[str, ...]:
+def settings_of_root(root: Path) -> tuple[str, ...]:
     """Return options that make pytest use the root's settings where it would use those of a subfolder.
 
     pytest searches for settings upwards from the files on its command line. Users run it for the whole project.
     """
     top = root.resolve()
-    files = {top / split_id(each)[0] for each in targets}
-    folders = {folder for file in files for folder in file.parents if top in folder.parents}
-    if not any((folder / name).exists() for folder in folders for name in (*FILES, "setup.py")):
-        return ()
     for folder in (top, *top.parents):
         for name in FILES:
             text = _read(folder / name).decode("utf-8", "replace")
@@ -187,8 +183,6 @@ def prove_against(root: Path, revision: str, files: Mapping[str, str], *, second
     except NotAllowedError as error:
         return Proof(problem=f"{error.problem}; try: {error.remedy}")
     proof = prove_change(change, seconds=seconds, show=show)
-    if proof.targets and all(each.has("needs") for each in proof.targets):
-        return proof
     return replace(proof, notes=(*proof.notes, sum_up(proof, change)))
 
 
@@ -205,7 +199,7 @@ def prove_change(change: Change, *, seconds: float, show: Show = ignore) -> Proo
         seconds=seconds,
         as_now=change.tests,
         is_change=True,
-        options=settings_of_root(change.root, change.targets),
+        options=settings_of_root(change.root),
         # If no source changed, the control would equal the treatment.
         has_control=not change.has_only_tests,
     )

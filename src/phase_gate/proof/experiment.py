@@ -13,7 +13,7 @@ A run without a result for a target proves nothing, and is never evidence agains
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from phase_gate.evidence.context import ignore
@@ -64,14 +64,11 @@ class _Experiment:
             f"{path} was too large to be kept: the sandboxes have it as it is now" for path in self._sandboxes.too_large
         ]
         self._sources: dict[str, ChangedSource] = {}
-        self._load_sources(sorted(self._sandboxes.changed - trial.frozen))
-
-    def _load_sources(self, paths: Iterable[str]) -> None:
-        """Read changed sources, and find the functions in them that are new or changed."""
-        for path in (each for each in paths if each.endswith(".py")):
-            text = (self._trial.root / path).read_bytes()
-            functions = find_changed(self._sandboxes.before.get(path), text)
-            self._sources[path] = ChangedSource(text=text, functions=tuple(functions))
+        for path in sorted(self._sandboxes.changed - trial.frozen):
+            if path.endswith(".py"):
+                text = (trial.root / path).read_bytes()
+                functions = find_changed(self._sandboxes.before.get(path), text)
+                self._sources[path] = ChangedSource(text=text, functions=tuple(functions))
 
     def run(self) -> Proof:
         """Run all experiments and return the proof."""
@@ -124,8 +121,6 @@ class _Experiment:
         missing = [failure.missing for failure in failures]
         if needed := self._sandboxes.needed(missing) if failing else []:
             wider = self._sandboxes.treatment(needed)
-            # Modules that the targets need to import are code of the step, in any folder.
-            self._load_sources(needed)
             again = self._run_watched(wider)
             if not again.is_cut and not any(again.outcome(target) == "fails" for target in failing):
                 self._notes.append(f"the targets need files that came after RED: {name_first(needed)}")

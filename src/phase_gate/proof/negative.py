@@ -114,11 +114,11 @@ class NegativeControl:
             written = self._targets.get(target.id)
             if written is None or not target.is_structural or not written.has_check or self._notices(target.id):
                 continue
-            labels = [(path, each.name) for each in written.taken for path in self._sources if each.is_from(path)]
-            known = (self._units.setdefault(f"{path}::{name}", _Unit(path, name)) for path, name in labels)
-            for unit in [each for each in known if not each.was_tried]:
-                unit.callers.setdefault(target.id, set())
-                found.append(unit)
+            for each in written.taken:
+                for path in filter(each.is_from, self._sources):
+                    unit = self._units.setdefault(f"{path}::{each.name}", _Unit(path, each.name))
+                    unit.callers.setdefault(target.id, set())
+                    found.append(unit)
         return list(dict.fromkeys(found))
 
     def _try_all(self, units: Iterable[_Unit], stub: Stub) -> None:

@@ -99,7 +99,7 @@ def _describe(proof: Proof, target: TargetProof, change: Change | None) -> str:
         description = f"{description}; {describe_broken(target)}"
     places = {f"{each.file}::{each.name}": each.place for each in proof.functions}
     noticed = name_first(places.get(name, name) for name in target.notices)
-    return f"{description}; notices {noticed}" if noticed and target.verdict == "proven" else description
+    return f"{description}; notices {noticed}" if noticed else description
 
 
 def _sum_up(proof: Proof, change: Change | None) -> str:

@@ -103,7 +103,8 @@ def visit_sandbox(sandbox: Sandbox, arguments: Iterable[str], order: Mapping[str
         except (OSError, shutil.Error) as error:
             raise NoSandboxError(f"the project could not be copied: {error}") from error
         roots = [os.path.normpath(os.path.join(folder, path)) for path in _import_roots(root)]
-        own = {"PYTHONPATH": os.pathsep.join([*roots, *filter(None, [os.environ.get("PYTHONPATH")])])}
+        given = os.environ.get("PYTHONPATH")
+        own = {"PYTHONPATH": os.pathsep.join([*roots, given] if given else roots)}
         return _hear(folder, [word.replace(root, folder) for word in arguments], order, limit, own)
 
 
@@ -187,10 +188,11 @@ def _hear(
         theirs.close()
         received, is_late = _listen(process, reading, limit)
         printed.seek(max(0, os.fstat(printed.fileno()).st_size - _OUTPUT_KEPT))
+        answers = map(_read_line, received.split(b"\n"))
         return Heard(
             kind="copied" if mounts is None else "mounted",
             folder=root,
-            answers=tuple(answer for answer in map(_read_line, received.split(b"\n")) if answer.get("word") == word),
+            answers=tuple(answer for answer in answers if answer.get("word") == word),
             seconds=time.monotonic() - began,
             output=printed.read().decode("utf-8", "replace"),
             is_late=is_late,

@@ -62,6 +62,9 @@ class Sandboxes:
         #: New or changed files.
         self.changed = {path for path, content in trial.now.items() if trial.then.files.get(path) != content}
         deleted = trial.then.files.keys() - trial.now.keys()
+        #: Compiled modules of changed sources, which would hide the sources, and bytecode next to deleted ones.
+        self._built = _beside(self.changed - trial.frozen, EXTENSION_SUFFIXES)
+        self._left_behind = _beside(deleted, BYTECODE_SUFFIXES)
         others = (self.changed & trial.then.files.keys()) | deleted
         #: Changed or deleted files that were too large for the snapshot.
         self.too_large = sorted(others & set(trial.then.too_large))
@@ -72,22 +75,6 @@ class Sandboxes:
     def _folders(self) -> frozenset[str]:
         trial = self._trial
         return frozenset(posixpath.dirname(path) for path in (*trial.now, *trial.then.files) if path.endswith(".py"))
-
-    @cached_property
-    def built(self) -> frozenset[str]:
-        """Compiled modules of changed sources. They would hide the sources."""
-        trial = self._trial
-        stems = [path.removesuffix(".py") for path in self.changed - trial.frozen if path.endswith(".py")]
-        found = (f"{stem}{suffix}" for stem in stems for suffix in EXTENSION_SUFFIXES)
-        return frozenset(path for path in found if (trial.root / path).exists())
-
-    @cached_property
-    def _left_behind(self) -> frozenset[str]:
-        """The bytecode next to a deleted source. A reviewer can't read it."""
-        trial = self._trial
-        deleted = trial.then.files.keys() - trial.now.keys()
-        stems = [path.removesuffix(".py") for path in deleted if path.endswith(".py")]
-        return frozenset(f"{stem}{suffix}" for stem in stems for suffix in BYTECODE_SUFFIXES)
 
     @cached_property
     def _late(self) -> frozenset[str]:
@@ -101,7 +88,7 @@ class Sandboxes:
         return Sandbox(
             root=trial.root,
             contents={path: data for path, data in self.before.items() if path not in trial.as_now},
-            left_out=frozenset(trial.now.keys() - trial.then.files.keys() - trial.as_now) | self.built,
+            left_out=frozenset(trial.now.keys() - trial.then.files.keys() - trial.as_now) | self._built,
             folders=self._folders,
         )
 
@@ -115,7 +102,7 @@ class Sandboxes:
         return Sandbox(
             root=trial.root,
             contents={path: data for path, data in self.before.items() if path in as_then},
-            left_out=(self._late | self.built) - set(laid_in) | self._left_behind,
+            left_out=(self._late - set(laid_in)) | self._built | self._left_behind,
             folders=self._folders,
         )
 
@@ -158,3 +145,9 @@ class Sandboxes:
             and any(f"/{path}".endswith((f"/{name}.py", f"/{name}/__init__.py")) for name in names)
         ]
         return modules or [path for path in late if not path.endswith(".py")]
+
+
+def _beside(sources: Iterable[str], suffixes: Iterable[str]) -> frozenset[str]:
+    """Return the paths of these sources with other suffixes."""
+    stems = [path.removesuffix(".py") for path in sources if path.endswith(".py")]
+    return frozenset(f"{stem}{suffix}" for stem in stems for suffix in suffixes)

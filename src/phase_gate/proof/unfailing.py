@@ -140,7 +140,7 @@ def _judge(function: _Function, passed: _Outcomes, run_alone: Callable[[], Sandb
         return _Result("not-tried")
     still = [row for row in still if alone.get(row.key)]
     keys = {row.key for row in still}
-    lines = frozenset[int]().union(*(test.lines for test in run.tests if test.key in keys))
+    lines = {line for test in run.tests if test.key in keys for line in test.lines}
     # A check in a block that expects an exception proves nothing if it runs: its operand raised that exception.
     relevant = [site for site in function.sites if not (site.is_under_raises and _is_run(site, lines))]
     if not still or not relevant:
@@ -152,7 +152,7 @@ def _judge(function: _Function, passed: _Outcomes, run_alone: Callable[[], Sandb
     return _Result("dead-assert" if is_dead else "still-passes", site.first_line, text)
 
 
-def _is_run(site: Site, lines: frozenset[int]) -> bool:
+def _is_run(site: Site, lines: set[int]) -> bool:
     return not lines.isdisjoint(range(site.first_line, site.last_line + 1))
 
 

@@ -60,6 +60,7 @@ def take_line() -> Line | None:
     sys.path[:] = [each for each in sys.path if each != os.path.dirname(folder)]
     del os.environ["PYTHONPATH"]
     os.environ.update(line.order["path"])
-    place = next(place for place, word in enumerate(sys.argv) if word.startswith(os.path.basename(folder)))
+    name = os.path.basename(folder)
+    place = next(place for place, word in enumerate(sys.argv) if word.startswith(name))
     del sys.argv[place - 1 : place + 1]
     return line

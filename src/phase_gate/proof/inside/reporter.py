@@ -163,8 +163,7 @@ class _Reporter:
             "id": self._test_id(item.nodeid),
             "line": code.co_firstlineno if code else 0,
             "rows": getattr(row, "indices", {}),
-            # A copied sandbox has a different path.
-            "values": {name: text.replace(self._root, "<root>") for name, text in values.items() if text},
+            "values": {name: text for name, text in values.items() if text},
             "effort": _effort(item),
             **place,
         }
