@@ -28,7 +28,7 @@ class CommandProvider(Provider):
             if command.metric not in context.wanted:
                 continue
             ended = run_command(command, context, context.folder / "evidence" / f"{command.name}.txt")
-            place = f"its output is in {_relative(ended.output, context.root)}" if ended.is_kept else ended.problem
+            place = ended.problem or f"its output is in {_relative(ended.output, context.root)}"
             if ended.how == "not-started":
                 warnings.append(f"{command.metric} is unknown: {command.text!r}: {ended.problem}")
             elif ended.code is None:

@@ -40,10 +40,6 @@ class Ended(Value):
     stderr: Path | None = None
     #: Why it did not start, or a problem with its output or its children. Empty if there was none.
     problem: str = ""
-    #: Bytes that are missing in the capped file.
-    left_out: int = 0
-    #: False if its output could not be written completely, for example because the disk was full.
-    is_kept: bool = True
     #: The signal that interrupted this process. 0 if there was none.
     interrupted_by: int = 0
 
@@ -131,8 +127,6 @@ def run_process(
         stdout=output.alone[0].path if is_apart else None,
         stderr=output.alone[1].path if is_apart else None,
         problem="; ".join(filter(None, (problem, lost))),
-        left_out=output.both.left_out,
-        is_kept=not lost,
         interrupted_by=number,
     )
 
