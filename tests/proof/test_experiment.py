@@ -258,7 +258,7 @@ def test_what_imports_a_module_does_not_call_the_function_in_its_first_line(tmp_
         {"calc.py": "\n\n".join(map(code.format, names))},
         [f"test_calc.py::test_{name}" for name in names],
     )
-    assert {each.id.rpartition("_")[2]: each.reaches for each in proof.targets} == {
+    assert {each.id.rpartition("_")[2]: each.notices for each in proof.targets} == {
         name: (f"calc.py::{name}",) for name in names
     }
     assert proof.starts == 4

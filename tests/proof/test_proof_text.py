@@ -16,7 +16,6 @@ PROVEN = TargetProof(
     verdict="proven",
     control="fails",
     treatment="passes",
-    reaches=("c.py::seen",),
     notices=("c.py::seen",),
 )
 IDLE = TargetProof(id="t.py::b", verdict="passes-without", control="passes", treatment="passes")
@@ -69,8 +68,7 @@ def test_doubts_come_first_and_guards_are_no_fault() -> None:
 
 def test_names_the_file_and_line_of_a_function_and_what_to_do() -> None:
     functions = (SEEN, FunctionProof(file="c.py", name="idle", line=9))
-    proven = replace(PROVEN, reaches=("c.py::seen", "c.py::idle"))
-    proof = Proof(targets=(proven,), functions=functions, notes=("laid in: x.csv",))
+    proof = Proof(targets=(PROVEN,), functions=functions, notes=("laid in: x.csv",))
     text = render_proof(proof, CHANGE).text
     assert "    fails without the change, passes with it; notices c.py:2 seen\n" in text
     assert "! c.py:9 idle\n    no target notices when it does nothing: check what it returns or changes\n" in text

@@ -202,7 +202,6 @@ class NegativeControl:
             target,
             verdict=verdict,
             why=why,
-            reaches=tuple(sorted(unit.label for unit in reached)),
             notices=notices,
             was_tried=bool(notices) or is_vacuous,
             is_structural=is_structural,

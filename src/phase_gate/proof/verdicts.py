@@ -76,8 +76,7 @@ class TargetProof(Value):
     treatment: Outcome = "unknown"
     #: The reason, in one line: the message of the failure, or why the target could not be run.
     why: str = ""
-    #: Changed functions that it calls, and those of them that make it fail by its own check when emptied.
-    reaches: tuple[str, ...] = ()
+    #: Changed functions that make it fail by its own check when emptied.
     notices: tuple[str, ...] = ()
     #: A module that was not found without the change, or with it if the target does not pass with it.
     missing: str = ""
