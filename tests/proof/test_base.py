@@ -127,6 +127,22 @@ ROWS = {
         tests=OLD + NEEDS,
         base={**BASE, "price.py": f"import no_such_package\n{PRICE}"},
     ),
+    "a-conftest-that-needs-the-change": row(
+        "strict",
+        "? test_price.py::test_tax",
+        "without the change: conftest.py can't be imported: ImportError: cannot import name 'TAX' from 'price'",
+        price=f"{TAXED}\n\nTAX = 2\n",
+        tests=OLD + NEEDS,
+        files={"conftest.py": "from price import TAX\n"},
+    ),
+    "an-option-that-pytest-does-not-know": row(
+        "strict",
+        "without the change: pytest ended too early, with exit status 4: ",
+        "pytest: error: unrecognized arguments: --no-such",
+        price=TAXED,
+        tests=OLD + NEEDS,
+        base={**BASE, "pytest.ini": "[pytest]\naddopts = --no-such\n"},
+    ),
     "a-check-that-holds-for-any-answer": row(
         "never",
         "! test_price.py::test_new",
@@ -227,36 +243,6 @@ def test_which_tests_a_change_brings(tmp_path: Path) -> None:
     )
     assert change.marked == ("test_new.py::test_marked", "test_new.py::TestMarked::test_in_it")
     assert change.moved == ("test_new.py::test_moved", "test_old.py::test_with_another_name")
-
-
-@pytest.mark.sweep
-def test_a_conftest_that_needs_the_change_is_named(tmp_path: Path) -> None:
-    begin(tmp_path, {"tests/test_old.py": "def test_old():\n    pass\n"})
-    fixture = "import pytest\nfrom calc import add\n\n\n@pytest.fixture\ndef three():\n    return add(1, 2)\n"
-    write(
-        tmp_path,
-        {
-            "pytest.ini": "[pytest]\npythonpath = .\n",
-            "calc.py": ADD,
-            "tests/conftest.py": fixture,
-            "tests/test_calc.py": "def test_add(three):\n    assert three == 3\n",
-        },
-    )
-    assert answers(prove(tmp_path)) == {
-        "tests/test_calc.py::test_add": (
-            "unknown",
-            "without the change: tests/conftest.py can't be imported: ModuleNotFoundError: No module named 'calc'",
-        )
-    }
-
-
-def test_an_option_that_pytest_does_not_know_is_named(tmp_path: Path) -> None:
-    begin(tmp_path, {"pytest.ini": "[pytest]\naddopts = --no-such\n", "calc.py": WRONG})
-    write(tmp_path, {"calc.py": ADD, "test_calc.py": TEST_ADD})
-    ((verdict, why),) = answers(prove(tmp_path)).values()
-    assert verdict == "unknown"
-    assert why.endswith("pytest: error: unrecognized arguments: --no-such"), why
-    assert "pytest ended too early, with exit status 4: " in why
 
 
 def test_what_was_merged_meanwhile_is_no_part_of_the_change(tmp_path: Path) -> None:
