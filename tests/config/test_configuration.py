@@ -18,7 +18,7 @@ from phase_gate.config.rule_files import apply_overlay, load_shipped_workflow
 from phase_gate.errors import ConfigurationError, DocumentError
 from phase_gate.values import Value, annotation_of, fields, metadata_of
 from phase_gate.workflow.model import Guard, Limits
-from phase_gate.workflow.sections import AgentSettings, DriveBudget, DriveSettings, PhaseOverlay
+from phase_gate.workflow.sections import SECTIONS, AgentSettings, DriveBudget, DriveSettings, PhaseOverlay
 from phase_gate.workflow.settings import (
     DEFAULT_DECISIONS,
     DEFAULT_DOCS,
@@ -361,7 +361,12 @@ def bounded(kind: type[Value], path: tuple[str, ...] = ()) -> Iterator[tuple[str
 
 @pytest.mark.parametrize(
     ("key", "least"),
-    [*bounded(Configuration), *bounded(Limits, ("phases", "RED", "breaker")), ("exit_gate.thresholds.docs", 1)],
+    [
+        *bounded(Configuration),
+        *(row for key, kind in SECTIONS.items() for row in bounded(kind, (key,))),
+        *bounded(Limits, ("phases", "RED", "breaker")),
+        ("exit_gate.thresholds.docs", 1),
+    ],
 )
 def test_no_number_is_below_its_bound(key: str, least: float) -> None:
     def read(value: float) -> Configuration:
