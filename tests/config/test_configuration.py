@@ -13,7 +13,7 @@ import pytest
 import phase_gate
 from phase_gate.config.configuration import load_configuration, parse_configuration
 from phase_gate.config.documents import read_document
-from phase_gate.config.nodes import MAX_BYTES, Items, Node, Table
+from phase_gate.config.reading import MAX_BYTES, Items, Node, Table
 from phase_gate.config.rule_files import apply_overlay, load_shipped_workflow
 from phase_gate.errors import ConfigurationError, DocumentError
 from phase_gate.values import Value, annotation_of, fields, metadata_of

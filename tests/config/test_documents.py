@@ -11,7 +11,7 @@ import yaml
 
 from phase_gate.config import documents
 from phase_gate.config.documents import MAX_DEPTH, read_bytes, read_document, read_documents
-from phase_gate.config.nodes import Items, Node, Table, Text
+from phase_gate.config.reading import Items, Node, Table, Text
 from phase_gate.errors import ConfigurationError, DocumentError
 
 LIMIT = 1024 * 1024

@@ -10,7 +10,7 @@ import pytest
 from phase_gate.codec import from_json, to_json
 from phase_gate.config.configuration import parse_configuration
 from phase_gate.config.documents import read_documents
-from phase_gate.config.nodes import MAX_BYTES
+from phase_gate.config.reading import MAX_BYTES
 from phase_gate.config.rule_files import apply_overlay, load_shipped_guards, load_shipped_workflow
 from phase_gate.config.workflow_parser import parse_workflow
 from phase_gate.errors import ConfigurationError, WorkflowError

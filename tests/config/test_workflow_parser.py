@@ -11,7 +11,7 @@ from _pytest.mark import ParameterSet
 
 import phase_gate
 from phase_gate.config.documents import read_documents
-from phase_gate.config.nodes import MAX_BYTES, Items, Node, Table
+from phase_gate.config.reading import MAX_BYTES, Items, Node, Table
 from phase_gate.config.rule_files import (
     apply_overlay,
     load_shipped_guards,

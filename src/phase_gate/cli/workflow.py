@@ -41,7 +41,7 @@ def check(call: Call) -> Done:
 
 def _load(name: str, folder: Path, project: Project) -> Workflow:
     from phase_gate.config.documents import read_bytes
-    from phase_gate.config.nodes import MAX_BYTES
+    from phase_gate.config.reading import MAX_BYTES
     from phase_gate.config.rule_files import check_workflow, find_workflow, read_plugins
 
     path, configuration = find_workflow(name, root=folder), project.configuration

@@ -11,8 +11,7 @@ import shlex
 from pathlib import Path
 
 from phase_gate.config.documents import read_bytes, read_document, read_toml_table
-from phase_gate.config.nodes import MAX_BYTES, Node, Table, Text, find, plain
-from phase_gate.config.reading import Reader
+from phase_gate.config.reading import MAX_BYTES, Node, Reader, Table, Text, find, plain
 from phase_gate.config.rule_checks import RESERVED_NAMES, take_names
 from phase_gate.errors import ConfigurationError
 from phase_gate.storage.root import has_own_table

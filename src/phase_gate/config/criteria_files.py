@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from phase_gate.config.documents import decode_text, read_bytes, read_document
-from phase_gate.config.nodes import MAX_BYTES, Items, Node, Table, Text, show
-from phase_gate.config.reading import Reader
+from phase_gate.config.reading import MAX_BYTES, Items, Node, Reader, Table, Text, show
 from phase_gate.errors import DocumentError, PhaseGateError
 from phase_gate.gate.order import shorten
 from phase_gate.gate.record import Criteria, Criterion

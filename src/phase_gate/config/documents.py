@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, NoReturn, cast
 
-from phase_gate.config.nodes import Items, Node, Place, Table, Text
-from phase_gate.config.reading import Reader
+from phase_gate.config.reading import Items, Node, Place, Reader, Table, Text
 from phase_gate.errors import ConfigurationError, DocumentError, PhaseGateError
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from phase_gate.config.nodes import Node, Text, closest_first, find, shorten
-from phase_gate.config.reading import Reader
+from phase_gate.config.reading import Node, Reader, Text, closest_first, find, shorten
 from phase_gate.errors import ConditionError
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.condition_parser import SPELLINGS, check_types, conjoin

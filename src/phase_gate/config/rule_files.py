@@ -11,8 +11,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from phase_gate.config.documents import read_bytes, read_documents
-from phase_gate.config.nodes import MAX_BYTES, closest_first, plain, shorten
-from phase_gate.config.reading import Reader
+from phase_gate.config.reading import MAX_BYTES, Reader, closest_first, plain, shorten
 from phase_gate.config.rule_checks import Vocabulary, name_types, type_of
 from phase_gate.config.workflow_parser import build_workflow, parse_guards, parse_workflow
 from phase_gate.errors import ConfigurationError, WorkflowError

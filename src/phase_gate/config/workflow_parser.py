@@ -12,8 +12,7 @@ from pathlib import PurePath
 from typing import TypeVar
 
 from phase_gate.config.documents import read_document, read_documents
-from phase_gate.config.nodes import MAX_BYTES, Node, Table, Text, closest_first, find, plain, shorten
-from phase_gate.config.reading import Reader
+from phase_gate.config.reading import MAX_BYTES, Node, Reader, Table, Text, closest_first, find, plain, shorten
 from phase_gate.config.rule_checks import (
     RESERVED_NAMES,
     PipelineCheck,

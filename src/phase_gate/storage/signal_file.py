@@ -68,8 +68,7 @@ def read_signal_file(path: Path, *, spent: str | None = None) -> Signal | None:
 def parse_signal(text: str | bytes, *, name: str = "exit-signal.yaml") -> Signal:
     """Parse a signal. Raises SignalError or DocumentError if the text is invalid."""
     from phase_gate.config.documents import read_document
-    from phase_gate.config.nodes import Text, find
-    from phase_gate.config.reading import Reader
+    from phase_gate.config.reading import Reader, Text, find
 
     node, reader = read_document(text, name=name, limit=MAX_SIZE), Reader(SignalError)
     form = as_dict(reader.read(_Form, node, beside=("exit_signal",)))

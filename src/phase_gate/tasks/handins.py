@@ -12,8 +12,7 @@ from typing import Literal
 
 from phase_gate.codec import from_json
 from phase_gate.config.documents import read_document
-from phase_gate.config.nodes import Items, Node, Table, Text, find, shorten
-from phase_gate.config.reading import Reader
+from phase_gate.config.reading import Items, Node, Reader, Table, Text, find, shorten
 from phase_gate.errors import DocumentError, PhaseGateError
 from phase_gate.evidence.documents.completeness import is_hole
 from phase_gate.tasks.work import Choice

@@ -15,8 +15,7 @@ from pathlib import Path, PurePath
 from typing import NoReturn
 
 from phase_gate.config.documents import decode_text, find_odd_character, read_bytes, read_document
-from phase_gate.config.nodes import MAX_BYTES, Items, Node, Place, Table, Text, plain, shorten
-from phase_gate.config.reading import Reader
+from phase_gate.config.reading import MAX_BYTES, Items, Node, Place, Reader, Table, Text, plain, shorten
 from phase_gate.errors import DocumentError, NotAllowedError, PhaseGateError
 from phase_gate.tasks.work import TaskSpec
 from phase_gate.values import replace
