@@ -179,9 +179,3 @@ def project(
 def red_project(project: Project) -> Project:
     """An honest RED, exited: two failing tests for a calculator. Copied, not played."""
     return project.red()
-
-
-@pytest.fixture
-def green_project(project: Project) -> Project:
-    """An honest GREEN with a streak of 2, not exited. Copied, not played."""
-    return project.green()

@@ -62,8 +62,6 @@ class Result(Value):
     code: int
     out: str
     err: str = ""
-    #: Where it was.
-    root: Path | None = None
 
     @property
     def document(self) -> Any:
@@ -71,16 +69,6 @@ class Result(Value):
         assert find_untypable(document) == []
         assert find_repeated(document) == []
         return document
-
-    def assert_gate(self, *unmet: str, code: int | None = None) -> None:
-        """Gate 1 of this project is closed by these guards and clauses, or open if none is named, by its record."""
-        assert self.root is not None
-        document = call(self.root, "status", "--json").document
-        verdict = document["evaluation"]
-        assert verdict["phase"] == document["phase"], document
-        assert find_unmet(verdict) >= {*unmet}, self.out
-        assert verdict["gate_1"]["satisfied"] is not bool(unmet), self.out
-        assert code in (None, self.code), self.out
 
     @property
     def text(self) -> str:
@@ -94,13 +82,6 @@ class Result(Value):
         return True
 
 
-def find_unmet(verdict: Any) -> set[str]:
-    """Return the guards and clauses that keep Gate 1 closed."""
-    gate = verdict["gate_1"]
-    guards = {guard["name"] for guard in gate["guards"] if guard["met"] is not True and not guard["waived"]}
-    return guards | {clause["text"] for clause in gate["clauses"] if clause["met"] is not True}
-
-
 def call(root: Path, *arguments: str) -> Result:
     """Call the command in this process: without the time that a process takes."""
     from phase_gate.cli import main
@@ -108,7 +89,7 @@ def call(root: Path, *arguments: str) -> Result:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.chdir(root), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main(arguments)
-    return Result(code=code, out=out.getvalue(), err=err.getvalue(), root=root)
+    return Result(code=code, out=out.getvalue(), err=err.getvalue())
 
 
 class Project:
@@ -152,7 +133,7 @@ class Project:
         """Run pytest in this process: fast, and the plugin is the one under test."""
         chosen = [word for name in plugins for word in ("-p", name)]
         result = self.pytester.runpytest_inprocess(*OURS, *chosen, *arguments)
-        return Result(code=int(result.ret), out=result.stdout.str(), err=result.stderr.str(), root=self.root)
+        return Result(code=int(result.ret), out=result.stdout.str(), err=result.stderr.str())
 
     def run_process(self, *arguments: str, plugins: tuple[str, ...] = (), **environment: str) -> Result:
         """Run pytest in a process of its own: for workers, crashes, signals and exit codes."""
@@ -168,7 +149,7 @@ class Project:
         if any(name.startswith("PYTHON") for name in environment) or not is_plain(os.environ):
             return self.process(sys.executable, "-m", *words, **environment)
         code, out, err = self._children().run(self.root, words, {**os.environ, **environment})
-        return Result(code=code, out=out, err=err, root=self.root)
+        return Result(code=code, out=out, err=err)
 
     def call(self, *arguments: str) -> Result:
         """Call the command in this process."""
@@ -184,7 +165,7 @@ class Project:
             timeout=120,
             check=False,
         )
-        return Result(code=done.returncode, out=done.stdout, err=done.stderr, root=self.root)
+        return Result(code=done.returncode, out=done.stdout, err=done.stderr)
 
     def git(self, *arguments: str) -> str:
         done = self.process("git", "-c", "user.name=dev", "-c", "user.email=dev@example.org", *arguments)

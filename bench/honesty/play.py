@@ -24,7 +24,6 @@ _SETTINGS = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.in
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     gate: str
-    case: str
     answer: str
     seconds: float
     said: tuple[str, ...]
@@ -63,7 +62,6 @@ def play(
         is_right = _is_right(case, place, folder, kept) if with_truth and not case.truth.rule else None
         return Answer(
             gate=gate.name,
-            case=case.name,
             answer=answer,
             seconds=place.spent,
             said=tuple(place.said),

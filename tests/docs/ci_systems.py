@@ -27,7 +27,6 @@ class Step(Value):
     """How one step ended."""
 
     job: str
-    script: str
     code: int
     out: str
     outputs: Mapping[str, str] = field(default_factory=dict)
@@ -108,7 +107,6 @@ class Machine:
         outputs = re.findall(r"^(\S+)<<(\S+)\n(.*?)\n\2$", files["GITHUB_OUTPUT"].read_text(encoding="utf-8"), re.M)
         return Step(
             job=job,
-            script=script,
             code=code,
             out=out,
             outputs={name: value for name, _, value in outputs},
@@ -167,7 +165,7 @@ class Machine:
         if "dotenv" in reports:
             rows = (folder / reports["dotenv"]).read_text(encoding="utf-8").splitlines()
             found |= dict(row.split("=", 1) for row in rows)
-        return Step(job=name, script="\n".join(lines), code=code, out=out)
+        return Step(job=name, code=code, out=out)
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:

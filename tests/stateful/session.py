@@ -89,10 +89,6 @@ class Session:
             raise AssertionError(f"phase-gate status --json ended with {code}:\n{output}") from None
         return document
 
-    def ask(self, *words: str) -> str:
-        """Return what a command says that only looks; not shown."""
-        return self._fork("phase-gate", list(words))[1]
-
     def _fork(
         self, program: str, words: list[str], *, killed: bool = False, at_terminal: bool = False
     ) -> tuple[int, str]:
