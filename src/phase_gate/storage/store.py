@@ -363,26 +363,23 @@ class TaskStore(TaskReader):
             if instead_of is not None and exists(self.state_file, self.files):
                 set_aside(self.files, self.state_file, self.folder / "state.old")
         if self.guard is not None:
-            save_cache(self.guard, _seen(written), self.files)
+            state = written.state
+            seen = LastSeen(
+                lineage=written.lineage,
+                serial=written.serial,
+                head=written.head,
+                # A cycle that vanished counts as open until another one is done.
+                cycle_is_open=(state.phase is not None or state.vanished) and not state.is_done,
+                has_red=bool(state.freeze.red_exited or state.vanished or state.parts) and not state.is_done,
+                cycle=state.cycle,
+            )
+            save_cache(self.guard, seen, self.files)
         return written
 
     def make_folder(self) -> None:
         """Make the task's folder, and the state folder with its `.gitignore`."""
         make_state_folder(self._state_folder, self.files)
         make_folder(self.files, self.folder)
-
-
-def _seen(opened: Opened) -> LastSeen:
-    state = opened.state
-    return LastSeen(
-        lineage=opened.lineage,
-        serial=opened.serial,
-        head=opened.head,
-        # A cycle that vanished counts as open until another one is done.
-        cycle_is_open=(state.phase is not None or state.vanished) and not state.is_done,
-        has_red=bool(state.freeze.red_exited or state.vanished or state.parts) and not state.is_done,
-        cycle=state.cycle,
-    )
 
 
 def now() -> str:

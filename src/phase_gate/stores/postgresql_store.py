@@ -118,8 +118,6 @@ _REMEDIES = {
     "3F000": "phase-gate store init",
     "42501": "ask the owner of the database: phase-gate store init ADDRESS --writer YOU",
     "25006": "connect to the primary, as a user whose transactions may write",
-    "53100": "make room on the server's disk, then run again",
-    "53300": "allow the server more connections, then run again",
 }
 
 
@@ -184,7 +182,8 @@ class PostgresqlStore:
 
         :param writers: users of the database that may read and add from now on.
         """
-        grants = "".join(_GRANTS.format(user=quote_name(name)) for name in writers)
+        quoted = (name.replace('"', '""') for name in writers)
+        grants = "".join(_GRANTS.format(user=f'"{name}"') for name in quoted)
         self._ask(_IN_TURN + _SCHEMA + grants)
 
     def _ask(self, statement: str, *values: object) -> list[Row]:
@@ -225,11 +224,6 @@ def _tail(known: Head, rows: Iterable[Row]) -> Tail | None:
         elif name != known.hash:
             return None
     return Tail(head=head, rows=b"".join(lines[serial] for serial in sorted(lines)), objects=objects)
-
-
-def quote_name(name: str) -> str:
-    """Return a name as SQL writes one that may hold anything."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 # --- a connection, by psycopg
