@@ -742,3 +742,15 @@ def test_the_document_on_zero_tests_is_closed(project: Project) -> None:
         assert (verdict["gate_1"]["satisfied"], verdict["can_exit"]) == (False, False)
         assert "tests_total > 0" in unmet_clauses(verdict)
         assert "no test was collected" in sentence(verdict)
+
+
+def test_a_skipped_test_of_red_is_named(project: Project) -> None:
+    one = "from calc import plus\n\n\ndef test_a():\n    assert plus(1) == 2\n"
+    other = one.replace("test_a", "test_b")
+    project.write(test_a=one, test_b=other)
+    assert project.run("--phase=red").code == 0
+    project.write(test_b="import pytest\n\n" + other.replace("def test_b", "@pytest.mark.skip\ndef test_b"))
+    project.write(calc="def plus(x):\n    return x\n")
+    ran = project.run("--phase=red")
+    assert ran.code == 10
+    assert ran.has("newly skipped: test_b.py::test_b", "next    let it run, then run: pytest --phase=red")

@@ -193,7 +193,8 @@ class Finisher:
         if craft.fix_code():
             return True
         if craft.tests_are_wrong():
-            self.type('phase-gate signal --test-wrong --reason "the test expects a wrong sum"')
+            words = ["phase-gate", "signal", "--test-wrong", "--reason", "the test expects a wrong sum"]
+            self.type(shlex.join([*words, *self.session.asks]))
             return True
         return False
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from phase_gate.gate.breaker import describe_open
 from phase_gate.gate.freshness import hint_at_outputs
-from phase_gate.gate.measured import ALREADY_PASSING, BROKEN_MODULE, STREAK_STARTS_OVER, TEST_FAILS
+from phase_gate.gate.measured import ALREADY_PASSING, BROKEN_MODULE, NO_NEW_SKIPS, STREAK_STARTS_OVER, TEST_FAILS
 from phase_gate.gate.verdict import LET_ONE_RUN, Evaluation, Gate1Result, Signal, Verdict, phase_command
 from phase_gate.values import Literal
 from phase_gate.visible import count, name_first
@@ -187,6 +187,13 @@ def _explain_clause(phase: Phase, clause: Clause, metrics: Metrics, findings: tu
         names, is_one = _first(failing), len(failing) == 1
         reason = f"{names} {'fails' if is_one else 'fail'}"
         return reason, f"change the code until {names} {'passes' if is_one else 'pass'}"
+    skipped = [finding for finding in findings if finding.slug == NO_NEW_SKIPS]
+    if (
+        skipped
+        and not metrics.get("tests_passing")
+        and not clause.values.keys().isdisjoint(("tests_failing", "tests_passing"))
+    ):
+        return f"newly skipped: {_first(skipped)}", f"let {'it' if len(skipped) == 1 else 'them'} run"
     if clause.unknown:
         return (
             f"not measured: {', '.join(clause.unknown)}",
@@ -238,9 +245,6 @@ def _passing_words(phase: Phase, metrics: Metrics) -> str:
         return (
             f"{count(passing, 'test')} already {'passes' if passing == 1 else 'pass'}, but a new test must fail first"
         )
-    skipped = metrics.get("tests_newly_skipped")
-    if phase.tests == "passing" and isinstance(skipped, int) and skipped > 0:
-        return f"{count(skipped, 'test')} newly skipped: a skipped test proves nothing"
     return ""
 
 

@@ -175,8 +175,8 @@ Tier = Literal["hard", "advisory"]
 #: The kind of change that a finding reports; empty if it is not about a change.
 Change = Literal["", "added", "altered", "gone", "weakened"]
 
-#: New tests that pass but have to fail, and tests that fail but have to pass.
-ALREADY_PASSING, TEST_FAILS = "already-passing", "test-fails"
+#: New tests that pass but have to fail, tests that fail but have to pass, and newly skipped tests.
+ALREADY_PASSING, TEST_FAILS, NO_NEW_SKIPS = "already-passing", "test-fails", "no-new-skips"
 #: The reason names them, so the panel need not.
 NAMED_BY_REASON = frozenset({ALREADY_PASSING, TEST_FAILS})
 

@@ -9,6 +9,7 @@ from phase_gate.gate.inventory import bare_id, find_altered, find_changed_settin
 from phase_gate.gate.measured import (
     ALREADY_PASSING,
     BROKEN_MODULE,
+    NO_NEW_SKIPS,
     STREAK_STARTS_OVER,
     TEST_FAILS,
     TESTS_GONE,
@@ -27,7 +28,6 @@ from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.model import Phase, Workflow
 
 _UNEXPLAINED = Failure(reason="unexplained")
-NO_NEW_SKIPS = "no-new-skips"
 
 #: Minimum duration of a suite in seconds, and the speedup that looks suspicious.
 _TIME_TAKEN, _SUDDENLY = 2.0, 20

@@ -16,6 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from phase_gate.gate.criteria import CriterionRow
 
+#: Seconds from which on the duration of a test's stage is kept.
+SLOW = 0.1
+
 
 class Document(Value):
     """The results of one session: everything that can't be determined after pytest has ended."""

@@ -14,10 +14,18 @@ from phase_gate.gate.breaker import Breaker, fingerprint, observe_run
 from phase_gate.gate.events import MEASURED, apply, streak_after
 from phase_gate.gate.inventory import Inventory, bare_id, freeze, frozen_to_json, merge_inventories, split_id
 from phase_gate.gate.judging import conclude, evaluate
-from phase_gate.gate.measured import NOTHING_REMEMBERED, Measured, Remembered, Waiver, cap_findings, covered_by
-from phase_gate.gate.measuring import NO_NEW_SKIPS, find_new_skips, find_weakened, take_measure
+from phase_gate.gate.measured import (
+    NO_NEW_SKIPS,
+    NOTHING_REMEMBERED,
+    Measured,
+    Remembered,
+    Waiver,
+    cap_findings,
+    covered_by,
+)
+from phase_gate.gate.measuring import find_new_skips, find_weakened, take_measure
 from phase_gate.gate.outcomes import Judgement, Kind, References, all_passed, judge_outcomes, odd_buckets
-from phase_gate.gate.record import JudgedRun, RunRecord
+from phase_gate.gate.record import SLOW, JudgedRun, RunRecord
 from phase_gate.gate.state import Event, Run, State, state_to_json
 from phase_gate.gate.verdict import ABSENT, Evaluation, Signal
 from phase_gate.values import replace
@@ -286,7 +294,8 @@ def _counted_data(run: JudgedRun, seen: Measured) -> dict[str, Any]:
         **{name: measured[name] for name in MEASURED},
         "recovered": sorted(run.outcomes.recovered),
         "surroundings": session.surroundings,
-        "targets_s": round(sum(session.durations.get(each, 0.0) for each in run.outcomes.targets), 3),
+        # At the most: they decide only how long a sandbox may take.
+        "targets_s": round(sum(session.durations.get(each, SLOW) for each in run.outcomes.targets), 3),
     }
 
 

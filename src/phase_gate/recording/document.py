@@ -14,7 +14,7 @@ from phase_gate.codec import from_json
 from phase_gate.gate.inventory import PROFILE, join_id
 from phase_gate.gate.measured import Finding, Seen, merge_seen
 from phase_gate.gate.outcomes import FAILING, Failure
-from phase_gate.gate.record import Document
+from phase_gate.gate.record import SLOW, Document
 from phase_gate.recording.ownership import announced_packages, is_installed, package_of, real_path
 from phase_gate.recording.request import is_extended
 from phase_gate.recording.tally import OutcomeHooks
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from phase_gate.workflow.metrics import MetricValue
     from phase_gate.workflow.model import Phase, Workflow
 
-#: Minimum duration in seconds of a test stage that is counted.
-_COUNTED = 0.01
+
 #: Categories of pytest's reports that are not outcomes.
 _UNCOUNTED = ("", "warnings")
 
@@ -162,8 +161,8 @@ def _take_durations(config: pytest.Config, test_id: Callable[[str], str]) -> dic
     """Return the durations of slow tests."""
     found: dict[str, float] = {}
     for reports in _reports(config).values():
-        for report in [each for each in reports if getattr(each, "duration", 0.0) >= _COUNTED]:
-            if isinstance(report, pytest.TestReport):
+        for report in reports:
+            if isinstance(report, pytest.TestReport) and report.duration >= SLOW:
                 name = test_id(report.nodeid)
                 found[name] = found.get(name, 0.0) + report.duration
     return found
