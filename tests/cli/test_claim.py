@@ -114,7 +114,12 @@ def test_files_that_nobody_has_tested(green: CommandProject) -> None:
             id="no-block",
         ),
         pytest.param(EXIT, True, "it reports done, with 1 indicator (2 needed)", id="a-block-alone"),
-        pytest.param(f"```\n{SURE}```\n", None, "EXIT_STATUS (line 4) does not count: it is not", id="fenced"),
+        pytest.param(
+            f"```\n{SURE}```\n",
+            None,
+            "nothing claims completion: there is no whole",
+            id="fenced",
+        ),
         pytest.param(f"Ready for review.\n{PRP.replace('GREEN', 'RED')}", True, "is for phase RED", id="old-block"),
     ],
 )
@@ -127,7 +132,7 @@ def test_go_on(green: CommandProject, text: str, explicit: bool | None, reason: 
 def test_what_we_print_ourselves_is_read(green: CommandProject) -> None:
     block = green.gate("status", "--block").out
     found = claim(green, f"{block}\nReady for review.\n")[1]
-    assert (found["explicit"], found["problems"]) == (False, [])
+    assert (found["explicit"], found["blocks"][0]["problems"]) == (False, [])
     assert claim(green, block.replace("false", "true"))[1]["explicit"] is True
 
 

@@ -117,8 +117,6 @@ class Block(Value):
     """A complete block, as it is recorded."""
 
     kind: BlockKind
-    #: The number of its first line, starting with 1.
-    line: int
     fields: Mapping[str, str]
     #: Why the block does not count; empty if it does.
     problems: tuple[str, ...] = ()
@@ -155,20 +153,39 @@ class Block(Value):
 
 
 class StatusBlocks(Value):
-    """The combined answer of all blocks."""
+    """The combined answer of the last block of each kind."""
 
-    #: The last one of each kind.
     blocks: tuple[Block, ...] = ()
-    #: True for done, False for explicitly not done, None if no block counts.
-    explicit: bool | None = None
-    #: Whether any block reports done, even if another one contradicts it.
-    claims_done: bool = False
-    remaining: str = ""
-    #: Errors in the blocks.
-    problems: tuple[str, ...] = ()
-    contradictions: tuple[str, ...] = ()
-    #: If no block counts: lines that look like one.
-    uncounted: tuple[str, ...] = ()
+
+    @property
+    def explicit(self) -> bool | None:
+        """True for done, False for explicitly not done, None if no block counts."""
+        if self._kinds(False) or self.contradictions:
+            return False
+        return True if self.claims_done and not self.problems else None
+
+    @property
+    def claims_done(self) -> bool:
+        """Whether any block reports done, even if another one contradicts it."""
+        return bool(self._kinds(True))
+
+    @property
+    def remaining(self) -> str:
+        return next((block.remaining for block in self.blocks if block.remaining), "")
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Errors in the blocks."""
+        return tuple(f"{block.kind}: {text}" for block in self.blocks for text in block.problems)
+
+    @property
+    def contradictions(self) -> tuple[str, ...]:
+        done, not_done = self._kinds(True), self._kinds(False)
+        both = (f"{' and '.join(done)} report done, {' and '.join(not_done)} not done",) if done and not_done else ()
+        return (*(text for block in self.blocks for text in block.contradictions), *both)
+
+    def _kinds(self, answer: bool) -> list[BlockKind]:
+        return [block.kind for block in self.blocks if block.reports_done is answer]
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -194,38 +211,32 @@ _BLOCK = re.compile(
     re.MULTILINE,
 )
 _KEY = re.compile(r"(?P<key>[A-Z][A-Z0-9_]{0,60}):(?:[ \t]+(?P<value>.*))?")
-#: The maximum number of reported blocks that do not count.
-_MAX_UNCOUNTED = 3
 
 
 def read_blocks(text: ClaimText) -> StatusBlocks:
-    """Return the combined answer of the blocks in a text."""
+    """Return the blocks in a text."""
     lines = zip(text.lines, text.quoted, strict=True)
     own = "\n".join(_SHOWN if is_quoted else line.rstrip(" \t") for line, is_quoted in lines) + "\n"
-    last: dict[BlockKind, tuple[int, list[str]]] = {}
-    line, place = 1, 0
+    last: dict[BlockKind, list[str]] = {}
     for found in _BLOCK.finditer(own):
-        line, place = line + own.count("\n", place, found.start()), found.start()
         kind: Any = found["name"] or ("DOYAKEN_STATUS" if found["indented"] else "EXIT_STATUS")
         rows = (found["delimited"] or found["indented"] or found["plain"] or "").splitlines()
-        number = line
         if kind == "EXIT_STATUS":
             answers = [place for place, row in enumerate(rows) if row.startswith("EXIT_STATUS:")]
             if not answers:
                 # REMAINING_WORK may be further down, after other text.
-                before = last[kind][1] if kind in last else []
+                before = last.get(kind, [])
                 before += [row for row in rows if row.startswith("REMAINING_WORK:") and row not in before]
                 continue
             # Of several consecutive blocks, the last one counts.
-            number, rows = line + answers[-1], rows[answers[-1] :]
+            rows = rows[answers[-1] :]
         # Blocks are in the order of their last occurrence, so a repeated one moves to the end.
         last.pop(kind, None)
-        last[kind] = (number, rows)
-    blocks = tuple(_make(kind, line, rows) for kind, (line, rows) in last.items())
-    return _combine(blocks, () if blocks else tuple(_find_uncounted(text))[:_MAX_UNCOUNTED])
+        last[kind] = rows
+    return StatusBlocks(blocks=tuple(_make(kind, rows) for kind, rows in last.items()))
 
 
-def _make(kind: BlockKind, line: int, rows: list[str]) -> Block:
+def _make(kind: BlockKind, rows: list[str]) -> Block:
     """Return the block with its problems."""
     form, is_open = FORMS[kind], kind == "PRP_PHASE_STATUS"
     fields: dict[str, str] = {}
@@ -250,44 +261,4 @@ def _make(kind: BlockKind, line: int, rows: list[str]) -> Block:
         problems.append(f"its DUAL_GATE part is missing: {', '.join(DUAL_GATE)}")
         missing = [key for key in missing if key not in DUAL_GATE]
     problems += [f"{key} is missing" for key in missing]
-    return Block(kind=kind, line=line, fields=fields, problems=tuple(problems[:5]))
-
-
-def _combine(blocks: tuple[Block, ...], uncounted: tuple[str, ...]) -> StatusBlocks:
-    problems = tuple(f"{block.kind} (line {block.line}): {text}" for block in blocks for text in block.problems)
-    contradictions = [text for block in blocks for text in block.contradictions]
-    done = [block.kind for block in blocks if block.reports_done is True]
-    not_done = [block.kind for block in blocks if block.reports_done is False]
-    if done and not_done:
-        contradictions.append(f"{' and '.join(done)} report done, {' and '.join(not_done)} not done")
-    explicit: bool | None = None
-    if not_done or contradictions:
-        explicit = False
-    elif done and not problems:
-        explicit = True
-    return StatusBlocks(
-        blocks=blocks,
-        explicit=explicit,
-        claims_done=bool(done),
-        remaining=next((block.remaining for block in blocks if block.remaining), ""),
-        problems=problems,
-        contradictions=tuple(contradictions),
-        uncounted=uncounted,
-    )
-
-
-#: Matches the beginning of a block in any format.
-_LIKE = re.compile(
-    r"[ \t>*_`#+|.)0-9-]*+(?:(?P<name>(?:EXIT|DOYAKEN)_STATUS)[*_` \t]*+:|"
-    r"(?P<delimited>(?:PRP_PHASE|RALPH)_STATUS)[ \t]*+--)",
-    re.IGNORECASE,
-)
-
-
-def _find_uncounted(text: ClaimText) -> Iterator[str]:
-    """Yield the beginnings of blocks that are incomplete, quoted or not plain."""
-    for number, line in enumerate(text.lines, start=1):
-        found = _LIKE.match(line) if "_" in line else None
-        if found is not None:
-            name = (found["name"] or found["delimited"]).upper()
-            yield f"{name} (line {number}) does not count: it is not whole, at the left margin and outside of fences"
+    return Block(kind=kind, fields=fields, problems=tuple(problems[:5]))

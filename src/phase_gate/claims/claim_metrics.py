@@ -9,7 +9,6 @@ from phase_gate.claims.confidence import ClaimContext, Sign, plan_is_ticked
 from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.gathering import context_of, gather_evidence
 from phase_gate.evidence.git import changes_since_commit
-from phase_gate.gate.measured import Measured
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.project import Project
@@ -106,12 +105,10 @@ def _evidence(task: Task, tests: Sign, moved: Sign, show: Callable[[str], None])
         rows["tests pass"] = tests
     if checks.acceptance_criteria:
         rows["acceptance criteria"] = _criteria(task.state, task.tree.digest)
-    if checks.build or checks.clean_git:
-        measured = _measure(task, show)
-        if checks.clean_git:
-            rows["clean git"] = _from_metric(measured, "tree_clean", "nothing is uncommitted", "there are changes")
-        if checks.build:
-            rows["build"] = _build(project, measured)
+    wanted = {"clean git": "tree_clean"} if checks.clean_git else {}
+    wanted |= {"build": "build_ok"} if checks.build else {}
+    if wanted:
+        rows |= _measure(task, wanted, show)
     if ConfidenceRules.of(project.configuration).task_file is not None:
         rows["task file moved"] = moved
     if gate.plan_file is not None:
@@ -131,24 +128,15 @@ def _criteria(state: State, tree: str) -> Sign:
     return Sign(left == 0, "each has a test that shows it" if left == 0 else f"{count(left, 'criterion')} open")
 
 
-def _measure(task: Task, show: Callable[[str], None]) -> Measured:
-    checks = ExitGate.of(task.project.configuration).evidence_checks
-    wanted = {"tree_clean"} if checks.clean_git else set()
-    wanted |= {"build_ok"} if checks.build else set()
-    return gather_evidence(context_of(task, frozenset(wanted), phase=task.state.phase or "", show=show))
-
-
-def _from_metric(measured: Measured, name: str, yes: str, no: str) -> Sign:
-    value = measured.metrics.get(name)
-    if not isinstance(value, bool):
-        return Sign(None, next((text for text in measured.warnings if name in text), "not measured"))
-    return Sign(value, yes if value else no)
-
-
-def _build(project: Project, measured: Measured) -> Sign:
-    if "build" not in project.configuration.evidence.commands:
-        return Sign(None, "there is no command evidence.commands.build")
-    return _from_metric(measured, "build_ok", "it exited with 0", "it did not exit with 0")
+def _measure(task: Task, wanted: dict[str, str], show: Callable[[str], None]) -> dict[str, Sign]:
+    """Return a sign for each metric, by its name as a sign."""
+    measured = gather_evidence(context_of(task, frozenset(wanted.values()), phase=task.state.phase or "", show=show))
+    signs = {}
+    for title, name in wanted.items():
+        value = measured.metrics.get(name)
+        reason = next((text for text in measured.warnings if name in text), "not measured")
+        signs[title] = Sign(value, f"{name} is {str(value).lower()}") if isinstance(value, bool) else Sign(None, reason)
+    return signs
 
 
 def _plan(path: Path) -> Sign:

@@ -92,9 +92,6 @@ class Decision(Value):
     #: Differences between claimed and measured values.
     contradictions: tuple[str, ...]
     warnings: tuple[str, ...]
-    problems: tuple[str, ...]
-    notes: tuple[str, ...]
-    remaining_work: str
     override: Override
     blocks: tuple[Block, ...]
     claims_low: int = 0
@@ -204,9 +201,6 @@ def _weigh(blocks: StatusBlocks, prose: str, context: ClaimContext) -> Decision:
         vetoes=vetoes,
         contradictions=tuple(compare(blocks, context.metrics)),
         warnings=tuple(warnings),
-        problems=blocks.problems,
-        notes=blocks.uncounted,
-        remaining_work=blocks.remaining,
         override=override,
         blocks=blocks.blocks,
         claims_done=done_in_a_row,
@@ -258,6 +252,10 @@ def _find_vetoes(blocks: StatusBlocks, context: ClaimContext) -> list[str]:
     return vetoes
 
 
+#: A block elsewhere is a quotation or an example.
+_WHERE = "there is no whole status block at the left margin, outside of fences"
+
+
 def _describe_signs(found: int, needed: int) -> str:
     return f"{count(found, 'indicator')} ({needed} needed)"
 
@@ -268,8 +266,7 @@ def _warn(blocks: StatusBlocks, found: int, needed: int, *, agreed: bool) -> lis
     if agreed and found < needed:
         return [f"it reports done, with {signs}"]
     if found >= needed and not agreed:
-        seen = blocks.uncounted[0] if blocks.uncounted else "only prose does"
-        return [f"{signs}, but no block reports done: {seen}"]
+        return [f"{signs}, but no block reports done{'' if blocks.blocks else f': {_WHERE}'}"]
     return []
 
 
@@ -290,14 +287,13 @@ def _refuse(blocks: StatusBlocks, decision: Decision) -> str:
         if blocks.explicit is False:
             left = f": {blocks.remaining[:80]}" if blocks.remaining else ""
             return f"the claim itself reports not done{left}"
-        return next(iter((*blocks.uncounted, *blocks.problems)), "nothing claims completion")
+        return next(iter(blocks.problems), f"nothing claims completion: {_WHERE}")
     if decision.vetoes:
         return decision.vetoes[0]
     if decision.warnings:
         return decision.warnings[-1]
     if not blocks.blocks:
-        seen = f": {blocks.uncounted[0]}" if blocks.uncounted else ""
-        return f"no status block, and prose alone is not enough{seen}"
+        return f"prose alone is not enough, and {_WHERE}"
     most = measurable(decision.confidence_parts)
     of = "" if most == 100 else f" of the {most} points that can be measured"
     return f"confidence {decision.confidence}{of}, below the {decision.confidence_needed} needed"

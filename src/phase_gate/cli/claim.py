@@ -79,7 +79,7 @@ def _what_next(project: Project, done: DecidedClaim) -> tuple[str, str]:
     if done.task.state.exited:
         standing = done.task.current_status()
         return standing.next_command, standing.next_hint
-    if blocks.uncounted and not blocks.blocks:
+    if decision.is_claim and not decision.passed and not blocks.blocks:
         return "", _PRINT_AGAIN
     if decision.missing:
         return "", f"{decision.missing}; then: phase-gate claim FILE"
@@ -141,7 +141,6 @@ def _rows(decision: Decision, phase: str, next_step: str, closed: str) -> Iterat
         ("measured", decision.contradictions),
         ("let pass", decision.leniency),
         ("warning", decision.warnings),
-        ("note", decision.notes),
     ):
         for row in rows:
             yield f"  {title:<11} {row}"
