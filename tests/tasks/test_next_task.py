@@ -125,19 +125,6 @@ def test_files_are_compared_with_those_where_the_task_is_worked_on(shared: Fleet
     assert ran.has("files-listed"), ran
 
 
-def test_a_report_from_another_work_tree_is_refused(shared: Fleet) -> None:
-    a, b = shared.machine("a"), shared.machine("b")
-    a.take_list(part(1))
-    assert a.next("ann") == "part-1"
-    assert b.report("part-1", "ann").has("report it with --by NAME, where it was taken")
-    assert a.report("part-1", "ann").code == 0
-    (b.root / "part_1.py").unlink()
-    refused = b.verify("part-1")
-    assert refused.code == 13
-    assert refused.has("these are not the files that ann reported")
-    assert a.verify("part-1").code == 0
-
-
 def test_the_one_that_comes_second_gets_the_next_one(shared: Fleet) -> None:
     a, b = shared.machine("a"), shared.machine("b")
     a.take_list(part(1), part(2))

@@ -37,9 +37,8 @@ from phase_gate.workflow.model import (
 if TYPE_CHECKING:
     from phase_gate.task import Task
 
-#: Bytes per file, and files per artifact: reviewers would not read more.
+#: Bytes per file: reviewers would not read more.
 _LARGEST = 1024 * 1024
-_MOST = 200
 
 
 class SeenArtifact(Value):
@@ -75,7 +74,7 @@ def read_artifact(root: Path, artifact: Artifact) -> SeenArtifact:
 def find_files(root: Path, artifact: Artifact) -> tuple[str, ...]:
     """Return the files below the root that match the artifact's glob, sorted."""
     found = (path for path in root.glob(artifact.path) if path.is_file() and ".phase-gate" not in path.parts)
-    return tuple(sorted(path.relative_to(root).as_posix() for path in found)[:_MOST])
+    return tuple(sorted(path.relative_to(root).as_posix() for path in found))
 
 
 def digest_file(path: Path) -> str:
@@ -200,12 +199,6 @@ def tree_of(files: Mapping[str, str], rules: PipelineRules) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def path_of(artifact: Artifact) -> str:
-    """Return a path that the artifact's glob finds."""
-    path = re.sub(r"\*\*/", "", artifact.path)
-    return re.sub(r"\[[^]]*\]|\?", "1", path).replace("*", "first")
-
-
 def write_snapshot(task: Task) -> str:
     """Write a snapshot of the tree if the current phase requires one; return its path, or an empty text."""
     project, state, rules = task.project, task.state, rules_of(task.rules)
@@ -214,7 +207,7 @@ def write_snapshot(task: Task) -> str:
     artifact = next((rules.artifacts[name] for name in wanted if rules.artifacts[name].schema == SNAPSHOT), None)
     if phase is None or artifact is None:
         return ""
-    path, tree = path_of(artifact), tree_of(project.take_tree(new_data=False).files, rules)
+    path, tree = artifact.path, tree_of(project.take_tree(new_data=False).files, rules)
     snapshot = Snapshot(tree=tree, commit=head_of(project.root), phase=phase.name, at=now())
     target = place_below(project.root, path, setting=f"artifact {artifact.name}")
     make_folder(REAL, target.parent)

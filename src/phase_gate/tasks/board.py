@@ -313,13 +313,11 @@ class Step:
 
     def refuse_foreign(self, by: str) -> None:
         """Refuse a report for an attempt that another worker has taken over. Raises NotAllowedError."""
-        current, place = self.current, self.session.board.place
-        is_theirs = same_name(by, current.by) and place in ("", current.place)
-        if current.status is Status.EXECUTING and current.by and not is_theirs:
+        current = self.current
+        if current.status is Status.EXECUTING and current.by and not same_name(by, current.by):
             raise NotAllowedError(
                 f"{current.by} has attempt {current.attempt} of {current.task} since {current.began_at}",
-                remedy="if it is yours, report it with --by NAME, where it was taken; else take another one:"
-                " phase-gate verify next --by NAME",
+                remedy="if it is yours: --by NAME; else take another one: phase-gate verify next --by NAME",
             )
 
     # --- recording -----------------------------------------------------------------------------------------------

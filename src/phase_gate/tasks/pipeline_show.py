@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import PurePosixPath
 from typing import Any
 
 from phase_gate.identities import name_key
@@ -52,7 +51,7 @@ def needs_in(task: Task, phase: Phase) -> Rows:
         text = (
             f"on {', '.join(requires.consensus.on)}: a score of {threshold:g}, {count(int(voters), 'voter')}; "
             f"each writes vote (approve, conditional or reject), confidence (0 to 1), by and reason as YAML, then "
-            f"{vote_command(vote_file(workflow, requires.consensus), name)}"
+            f"{vote_command('FILE', name)}"
         )
         rows.append(("consensus", text))
     rows += [("unchanged", f"{each}, as approved") for each in requires.approved]
@@ -85,13 +84,6 @@ def missing_commands(task: Task, workflow: Workflow) -> str:
     wanted = {name: phase.name for phase in reversed(workflow.phases) for name in requires_of(phase).checks}
     missing = [f"{name} (for {phase})" for name, phase in wanted.items() if name not in commands]
     return f"checks without a command: {', '.join(sorted(missing))}" if missing else ""
-
-
-def vote_file(workflow: Workflow, consensus: Consensus) -> str:
-    """Return a path for a reviewer's vote: next to the artifact, because a vote is not part of the code."""
-    first = rules_of(workflow).artifacts[consensus.on[0]]
-    folders = [part for part in PurePosixPath(first.path).parts[:-1] if not set(part) & set("*?[")]
-    return "/".join((*folders, "vote.yaml"))
 
 
 def vote_command(file: str, task: str) -> str:

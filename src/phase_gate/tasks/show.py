@@ -93,12 +93,6 @@ def skip_to_json(verification: Verification) -> dict[str, Any]:
     }
 
 
-#: The fields of each step in the evidence chain.
-_EXECUTOR = ("status", "files_modified", "evidence", "done_criteria_met")
-_ARCHITECT = ("verdict", "confidence", "findings", "concerns", "recommendation", "feedback")
-_VERIFY = ("command", "exit_code", "summary", "how", "tests")
-
-
 def evidence_chain(verification: Verification, output: str) -> dict[str, Any]:
     """Return the evidence of each step; None for a step that has not been taken yet.
 
@@ -107,12 +101,11 @@ def evidence_chain(verification: Verification, output: str) -> dict[str, Any]:
     chain: dict[str, Any] = {"executor": None, "verify": None, "architect": None}
     report, check, review = verification.report, verification.check, verification.review
     if report is not None:
-        data = {name: report.result[name] for name in _EXECUTOR}
-        chain["executor"] = {**data, "claimed": report.result["verification"], "by": report.by, "timestamp": report.at}
+        chain["executor"] = {**report.result, "by": report.by, "timestamp": report.at}
     if check is not None:
         chain["verify"] = {
-            **{name: getattr(check, name) for name in _VERIFY},
-            "output": output or check.summary,
+            **{name: getattr(check, name) for name in ("command", "exit_code", "how", "tests")},
+            "output": output,
             "timestamp": check.at,
             "duration_ms": round(check.seconds * 1000),
             "runs": list(check.runs),
@@ -122,8 +115,7 @@ def evidence_chain(verification: Verification, output: str) -> dict[str, Any]:
             "flags": list(check.flags),
         }
     if review is not None:
-        data = {name: review.said[name] for name in _ARCHITECT}
-        chain["architect"] = {**data, "by": review.by, "timestamp": review.at}
+        chain["architect"] = {**review.said, "by": review.by, "timestamp": review.at}
     return chain
 
 

@@ -24,7 +24,7 @@ from phase_gate.storage.tree.fingerprint import Tree, changed_paths
 from phase_gate.tasks.board import Step, TaskSession, TaskStatus, task_environment
 from phase_gate.tasks.rules import time_left
 from phase_gate.tasks.verify_verdict import is_unlisted, require_status
-from phase_gate.tasks.work import PHASE, Check, FailureType, Status, Verification
+from phase_gate.tasks.work import PHASE, Check, FailureType, Status
 from phase_gate.values import Value, replace
 from phase_gate.visible import count, cut, name_first
 
@@ -79,7 +79,7 @@ class _VerifyRun:
         with self.session.step() as step:
             step.tree = self.before
             current, at = step.current, step.change.at
-            self._refuse(current)
+            require_status(current, (Status.VERIFYING,), "there is no report to verify")
             step.refuse_halted()
             changes, left = step.changes(), time_left(current, at)
             if is_unlisted(step.change.state, changes, at=at):
@@ -95,16 +95,6 @@ class _VerifyRun:
                 self._hold = store.hold(check.id)
         self._serial = self.session.read().serial
         return None if step.evaluation is None else step.status
-
-    def _refuse(self, current: Verification) -> None:
-        require_status(current, (Status.VERIFYING,), "there is no report to verify")
-        place, report = self.session.board.place, current.report
-        assert report is not None, "what is verified was reported"
-        if place and current.place not in ("", place) and report.tree != self.before.digest:
-            raise NotAllowedError(
-                f"{current.task} is open in another work tree: these are not the files that {report.by} reported",
-                remedy="run the command there, or copy those files here first",
-            )
 
     def execute(self) -> None:
         """Run the command, and a second time if it failed and is declared flaky."""
@@ -127,7 +117,6 @@ class _VerifyRun:
             output=self.session.store.keep(
                 "output", {"output": self.output, "stdout": _read(ended.stdout), "stderr": _read(ended.stderr)}
             ),
-            summary=_summary(self.output),
             flags=flags,
         )
 
@@ -203,13 +192,6 @@ _WHY: Mapping[str, str] = {
     "timed-out": "the verify command took longer than {:g} s, and was ended with all of its processes",
     "interrupted": "it was interrupted",
 }
-
-
-def _summary(output: str) -> str:
-    # Our own lines after a run of pytest are less useful than its last line.
-    output = output.rpartition("phase gate: recorded for task ")[0] or output
-    lines = [line.strip(" =") for line in output.splitlines() if line.strip(" =")]
-    return lines[-1][:200] if lines else ""
 
 
 def _read(path: Path | None) -> str:

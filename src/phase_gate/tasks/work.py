@@ -204,9 +204,8 @@ class Check(Value):
     how: str = "running"
     exit_code: int | None = None
     seconds: float = 0.0
-    #: Object with its output; and the last line of the output.
+    #: Object with its output.
     output: str = ""
-    summary: str = ""
     #: Number of tests that it ran, if known.
     tests: int | None = None
     #: Runs of pytest in it that our plugin recorded.
