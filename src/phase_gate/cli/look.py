@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from phase_gate.project import Project
     from phase_gate.task import Task
-    from phase_gate.tasks.overview import Overview
+    from phase_gate.tasks.rules import Overview
 
 
 # --- whether the phase may end
@@ -215,7 +215,7 @@ def _overview(call: Call, project: Project) -> Overview | None:
     look = project.read_tasks(f"phase-gate {call.arguments.command}")
     if not os.path.isdir(project.state_folder / "tasks"):
         return None
-    from phase_gate.tasks.overview import load_overview
+    from phase_gate.tasks.rules import load_overview
 
     found = load_overview(project.state_folder, look, tuple(look.refused))
     return found if found.total else None

@@ -20,9 +20,8 @@ from phase_gate.storage.root import LIST_LOCK
 from phase_gate.storage.store import now
 from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.handins import Attachment
-from phase_gate.tasks.overview import Overview
 from phase_gate.tasks.prompts import explain_failure, find_dependency, make_bundle, render_bundle, write_executor_prompt
-from phase_gate.tasks.rules import MARGIN, asks_person, late, resume_command
+from phase_gate.tasks.rules import MARGIN, Overview, asks_person, late, resume_command
 from phase_gate.tasks.show import (
     failure_rows,
     failures_to_json,

@@ -23,9 +23,8 @@ from phase_gate.storage.tree.fingerprint import Tree, changed_paths
 from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.commit import commit_task
 from phase_gate.tasks.handins import Attachment
-from phase_gate.tasks.overview import Overview
 from phase_gate.tasks.prompts import find_dependency, write_executor_prompt
-from phase_gate.tasks.rules import delay_left, escalate, late, resume_command, seconds_between
+from phase_gate.tasks.rules import Overview, delay_left, escalate, late, resume_command, seconds_between
 from phase_gate.tasks.start import begin
 from phase_gate.tasks.steps import abandon_attempt, fail_attempt, report_execution, review, void_steps
 from phase_gate.tasks.verify_run import Display, run_verify

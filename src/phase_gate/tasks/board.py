@@ -26,8 +26,7 @@ from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.task import Task, take_listed_tree
 from phase_gate.tasks.changes import TaskChanges, find_changes
 from phase_gate.tasks.handins import Attachment, ExecutorResult, MalformedResultError, Verdict
-from phase_gate.tasks.overview import Overview, load_overview
-from phase_gate.tasks.rules import MARGIN, Escalation, escalate, resume_command
+from phase_gate.tasks.rules import MARGIN, Escalation, Overview, escalate, load_overview, resume_command
 from phase_gate.tasks.show import render_state, status_to_json
 from phase_gate.tasks.verify_verdict import judge
 from phase_gate.tasks.work import (

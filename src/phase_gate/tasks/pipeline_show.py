@@ -51,7 +51,7 @@ def needs_in(task: Task, phase: Phase) -> Rows:
         text = (
             f"on {', '.join(requires.consensus.on)}: a score of {threshold:g}, {count(int(voters), 'voter')}; "
             f"each writes vote (approve, conditional or reject), confidence (0 to 1), by and reason as YAML, then "
-            f"{vote_command('FILE', name)}"
+            f"{vote_command(name)}"
         )
         rows.append(("consensus", text))
     rows += [("unchanged", f"{each}, as approved") for each in requires.approved]
@@ -86,8 +86,8 @@ def missing_commands(task: Task, workflow: Workflow) -> str:
     return f"checks without a command: {', '.join(sorted(missing))}" if missing else ""
 
 
-def vote_command(file: str, task: str) -> str:
-    return f"phase-gate pipeline vote {file}" + ("" if task == "default" else f" --task {task}")
+def vote_command(task: str) -> str:
+    return "phase-gate pipeline vote FILE" + ("" if task == "default" else f" --task {task}")
 
 
 def root_cause_record(failed_phase: str) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def vote_rows(votes: Votes, phase: str, task: str) -> list[str]:
     if votes.is_reached:
         step = look_command(task)
     elif votes.misses_voters:
-        step = f"{vote_command('FILE', task)}, for the next reviewer"
+        step = f"{vote_command(task)}, for the next reviewer"
     return [*rows, f"  next: {step}"]
 
 

@@ -14,8 +14,7 @@ from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError
 from phase_gate.tasks.board import TaskSession
 from phase_gate.tasks.changes import read_diff
-from phase_gate.tasks.overview import Overview
-from phase_gate.tasks.rules import needs_manual_review
+from phase_gate.tasks.rules import Overview, needs_manual_review
 from phase_gate.tasks.show import evidence_chain
 from phase_gate.tasks.work import FINISHED, STEPS, FailureType, Status, TaskSpec, Verification, require_verification
 from phase_gate.values import Value

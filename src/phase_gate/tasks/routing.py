@@ -81,15 +81,6 @@ def rules_of(workflow: Workflow) -> PipelineRules:
     return workflow.pipeline or PipelineRules()
 
 
-def artifacts_from(workflow: Workflow, target: str) -> tuple[str, ...]:
-    """Return the artifacts that this phase and later ones require."""
-    line = main_line(workflow)
-    names = line[line.index(target) :]
-    return tuple(
-        dict.fromkeys(each for phase in workflow.phases if phase.name in names for each in requires_of(phase).artifacts)
-    )
-
-
 def entry_data(
     pipeline: Pipeline, workflow: Workflow, current: Phase | None, phase: Phase, how: str, now: PipelineFiles
 ) -> dict[str, Any]:
@@ -115,11 +106,15 @@ def entry_data(
         if current is None or not current.recovers:
             data["at_failure"] = dict(artifacts)
     elif how in ("recovered", "guided", "request", "rewind"):
-        anew = artifacts_from(workflow, phase.name)
+        line = main_line(workflow)
+        later = [each for each in workflow.phases if each.name in line[line.index(phase.name) :]]
+        anew = dict.fromkeys(name for each in later for name in requires_of(each).artifacts)
         stood = pipeline.at_failure if how in ("recovered", "guided") else artifacts
         old = {name: [*old.get(name, ()), stood.get(name, "")] for name in anew}
         data["anew"] = list(anew)
-        unfreezes = not _comes_after_red(workflow, phase)
+        # Unless an earlier phase has frozen the tests.
+        before = map(workflow.phase, line[: line.index(phase.name)])
+        unfreezes = all(each is None or each.scope != "targets" for each in before)
     elif current is not None:
         data["made"] = {name: artifacts.get(name, "") for name in requires_of(current).artifacts}
         if requires_of(current).consensus is not None:
@@ -129,13 +124,6 @@ def entry_data(
     }
     entry = {WORK: {name: value for name, value in data.items() if value or name == "base"}}
     return {**entry, "unfreezes": True} if unfreezes else entry
-
-
-def _comes_after_red(workflow: Workflow, phase: Phase) -> bool:
-    """Return whether an earlier phase has frozen the tests."""
-    line = main_line(workflow)
-    before = (workflow.phase(name) for name in line[: line.index(phase.name)])
-    return any(each is not None and each.scope == "targets" for each in before)
 
 
 # --- consequences of a verdict in a pipeline: its requests, and the recovery or the end after a failing gate
@@ -167,7 +155,11 @@ def decide(evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow, phase
             return Plan(requests=requests, way=Way(phase=target, how="recovered"))
         return Plan(requests=requests, way=following(seen, workflow, phase))
     if phase.on_failure and evaluation.is_premature:
-        failure, allowed = describe_failure(evaluation, workflow, phase), budget(workflow)
+        gate, allowed = evaluation.gate_1, budget(workflow)
+        unmet = [guard.name for guard in gate.guards if not guard.passes]
+        unmet += [clause.text for clause in gate.clauses if clause.met is not True and clause.group is None]
+        reason = what_gate_1_misses(evaluation, workflow, phase)[0]
+        failure = Failure(phase=phase.name, error=reason, lines=tuple(unmet))
         stuck = f"all {allowed} recoveries are used up" if pipeline.recoveries >= allowed else ""
         return Plan(requests=requests, failure=failure, stuck=stuck)
     return Plan(requests=requests)
@@ -191,14 +183,6 @@ def _raised(evaluation: Evaluation, pipeline: Pipeline, workflow: Workflow) -> t
                 )
             )
     return tuple(requests[len(pipeline.requests) :])
-
-
-def describe_failure(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Failure:
-    gate = evaluation.gate_1
-    unmet = [guard.name for guard in gate.guards if not guard.passes]
-    unmet += [clause.text for clause in gate.clauses if clause.met is not True and clause.group is None]
-    reason = what_gate_1_misses(evaluation, workflow, phase)[0]
-    return Failure(phase=phase.name, error=reason, lines=tuple(unmet))
 
 
 # --- texts
@@ -226,18 +210,13 @@ def with_pipeline(
     if plan.way.phase == DONE:
         first = start_command(workflow, task)
         return replace(evaluation, next_command=first, next_hint="starts the next cycle")
-    reason = f"both gates are open: {phase.name} has exited{describe_way(plan.way)}"
-    return with_advice(evaluation, Verdict("open", reason, enter_command(workflow, plan.way.phase, task)))
-
-
-def describe_way(way: Way) -> str:
-    """Describe the way on if it is not the usual one."""
+    way, reason = plan.way, f"both gates are open: {phase.name} has exited"
     if way.how == "recovered":
-        return f"; back to {way.phase}"
-    if way.requests:
+        reason += f"; back to {way.phase}"
+    elif way.requests:
         named = ", ".join(f"{each.id} ({each.type})" for each in way.requests)
-        return f"; {named} {'leads' if len(way.requests) == 1 else 'lead'} back to {way.phase}"
-    return ""
+        reason += f"; {named} {'leads' if len(way.requests) == 1 else 'lead'} back to {way.phase}"
+    return with_advice(evaluation, Verdict("open", reason, enter_command(workflow, way.phase, task)))
 
 
 def enter_command(workflow: Workflow, name: str, task: str) -> str:

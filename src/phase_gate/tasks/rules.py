@@ -1,28 +1,44 @@
-"""Rules for retries, for asking a person, and for time limits.
+"""Rules for retries, for asking a person, for time limits, and for lists of tasks.
 
-Pure, with the time as an argument: the tables of the source document, and functions that apply them.
+Pure, with the time as an argument: the tables of the source document, and functions that apply them. Only
+`load_overview` reads files.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from pathlib import Path
 
-from phase_gate.errors import NotAllowedError
-from phase_gate.tasks.work import FINISHED, NOT_PASSED, STEPS, Failure, FailureType, Status, TaskSpec, Verification
+from phase_gate.errors import NotAllowedError, StateError, TaskNameError
+from phase_gate.gate.state import State
+from phase_gate.storage.files import load_json, save_cache
+from phase_gate.storage.root import DEFAULT_TASK
+from phase_gate.tasks.work import (
+    FINISHED,
+    IN_PROGRESS,
+    NOT_PASSED,
+    STEPS,
+    Failure,
+    FailureType,
+    Status,
+    TaskSpec,
+    Verification,
+    find_verification,
+)
 from phase_gate.values import Value
 from phase_gate.visible import count
 from phase_gate.workflow.sections import DEFAULT_TIMEOUTS, GATE_TIMEOUT, MAX_TIMEOUTS
 
-#: How often a failure of each type is retried automatically. A blocked task is not retried: it waits.
-RETRIES: Mapping[FailureType, int] = {
-    FailureType.EXECUTION_FAILURE: 2,
-    FailureType.VERIFY_FAILURE: 2,
-    FailureType.ARCHITECT_REJECTION: 1,
-    FailureType.REVIEWER_EDIT: 2,
-    FailureType.TIMEOUT: 1,
-    FailureType.MALFORMED: 2,
+#: The number of failures of a task, and of a wave's failing tasks, that needs a person. Before, a task is retried. A
+#: blocked task is not retried: it waits.
+FAILURES, WAVE = 3, 3
+#: The same for failures of one type: the number, and how it is said.
+OF_A_TYPE: Mapping[FailureType, tuple[int, str]] = {
+    FailureType.MALFORMED: (FAILURES, "{} malformed results: manual review"),
+    FailureType.ARCHITECT_REJECTION: (2, "the reviewer rejected it {} times"),
+    FailureType.TIMEOUT: (2, "{} time-outs"),
 }
 
 #: Seconds before a time-out is retried. Every other failure is retried at once.
@@ -31,17 +47,6 @@ DELAY = 30.0
 #: Failures that are not retried while no file has changed. An executor's own failure may be fixed outside of the files:
 #: a package is installed, a service started.
 NEEDS_CHANGE = (FailureType.VERIFY_FAILURE, FailureType.ARCHITECT_REJECTION)
-
-#: Exit codes of a shell that could not run the command: a program is missing, and may be installed.
-NOT_FOUND = (126, 127)
-
-#: The number of failures of a task, of rejections, of time-outs and of a wave's failing tasks that needs a person.
-FAILURES, REJECTIONS, TIMEOUTS, WAVE = 3, 2, 2, 3
-_OF_A_TYPE = (
-    (FailureType.MALFORMED, FAILURES, "{} malformed results: manual review"),
-    (FailureType.ARCHITECT_REJECTION, REJECTIONS, "the reviewer rejected it {} times"),
-    (FailureType.TIMEOUT, TIMEOUTS, "{} time-outs"),
-)
 
 #: The actions of each level.
 ACTIONS: Mapping[int, tuple[str, ...]] = {
@@ -74,7 +79,7 @@ def escalate(verification: Verification, halted: str = "") -> Escalation:
     if verification.status in FINISHED:
         return Escalation(level=0)
     failed = since_resumed(verification)
-    for kind, most, words in _OF_A_TYPE:
+    for kind, (most, words) in OF_A_TYPE.items():
         if (number := _of(failed, kind)) >= most:
             return Escalation(level=2, reason=words.format(number))
     if len(failed) >= FAILURES:
@@ -104,12 +109,11 @@ def needs_manual_review(verification: Verification) -> bool:
 
 def retries_left(verification: Verification) -> int:
     """Return how often the task may still be retried automatically, after its last failure."""
-    last = verification.last_failure
-    failed = since_resumed(verification)
-    if last is None or not last.counts or last.type not in RETRIES:
-        return FAILURES - 1 - len(failed)
-    of_its_type = RETRIES[last.type] - (_of(failed, last.type) - 1)
-    return max(0, min(of_its_type, FAILURES - len(failed)))
+    last, failed = verification.last_failure, since_resumed(verification)
+    left = FAILURES - len(failed)
+    if last is not None and last.type in OF_A_TYPE:
+        left = min(left, OF_A_TYPE[last.type][0] - _of(failed, last.type))
+    return max(0, left)
 
 
 def delay_left(verification: Verification, at: str) -> float:
@@ -136,10 +140,10 @@ def refuse_unchanged(verification: Verification, tree: str) -> None:
     last, task = verification.last_failure, verification.task
     if last is None or last.recovered or not last.counts or last.type not in NEEDS_CHANGE or tree != last.tree:
         return
-    if last.type is FailureType.VERIFY_FAILURE and (verification.spec.flaky or last.exit_code in NOT_FOUND):
+    # A flaky command may pass; and a person can confirm that it was fixed outside of the files.
+    is_flaky = last.type is FailureType.VERIFY_FAILURE and bool(verification.spec.flaky)
+    if is_flaky or verification.resumed_after == len(verification.failures):
         return
-    if verification.resumed_after == len(verification.failures):
-        return  # a person confirmed that it was fixed outside of the files
     raise NotAllowedError(
         f"no file has changed since attempt {last.attempt} of {task} failed ({last.type}): it would fail again",
         remedy=f"fix it first: phase-gate verify show --task {task}; or, if you fixed it outside of the files,"
@@ -224,3 +228,142 @@ def lease_ends(verification: Verification) -> float | None:
 def time_left(verification: Verification, at: str) -> float:
     """Return the seconds left for the whole gate."""
     return float("inf") if verification.untimed else GATE_TIMEOUT - seconds_between(verification.began_at, at)
+
+
+# --- all verify tasks together
+
+
+#: Failures that the log of all tasks shows.
+RECENT = 10
+
+#: Tasks that have to be tried again before another one begins.
+_WAITING = (Status.FAILED, Status.REJECTED)
+
+
+class Overview(Value):
+    """The tasks as shown by `verify status`, `stats` and `failures`, STATE.md, `status` and reports."""
+
+    rows: tuple[Verification, ...] = ()
+    #: Tasks whose state can't be read or was tampered with. No step is taken until that is repaired.
+    damaged: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of tasks by status, with the source document's names."""
+        groups = {"passed": {Status.APPROVED}, "failed": NOT_PASSED, "in_progress": IN_PROGRESS}
+        groups |= {name: {Status(name.upper())} for name in ("pending", "blocked", "skipped")}
+        return {name: sum(row.status in statuses for row in self.rows) for name, statuses in groups.items()}
+
+    @property
+    def total(self) -> int:
+        return len(self.rows) + len(self.damaged)
+
+    @property
+    def current(self) -> Verification | None:
+        """The task in progress; of several, the one with the latest step."""
+        return max((row for row in self.rows if row.status in IN_PROGRESS), key=_by_time, default=None)
+
+    @property
+    def failures(self) -> tuple[tuple[Verification, Failure], ...]:
+        """Every failure with its task, the latest first."""
+        found = [(row, failure) for row in self.rows for failure in row.failures]
+        return tuple(sorted(found, key=lambda pair: (pair[1].at, pair[0].task), reverse=True))
+
+    @property
+    def summary(self) -> str:
+        """All tasks in one line."""
+        numbers = {**self.counts, "not_trusted": len(self.damaged)}
+        parts = [f"{number} {name.replace('_', ' ')}" for name, number in numbers.items() if number]
+        halted = "".join(f"; {why}" for why in map(self.halted, self.waves) if why)
+        return f"{self.total} of the verification gate: {', '.join(parts)}{halted}"
+
+    @property
+    def waves(self) -> dict[str, list[str]]:
+        """The waves, each with its tasks that failed since they were last resumed and have not recovered.
+
+        Tasks without a wave are a wave, too, but it is only listed if it is halted.
+        """
+        failing: dict[str, list[str]] = {row.wave: [] for row in self.rows}
+        for row in self.rows:
+            failures = row.failures[row.resumed_after :]
+            if row.status is not Status.SKIPPED and any(each.counts and not each.recovered for each in failures):
+                failing[row.wave].append(row.task)
+        return {name: tasks for name, tasks in failing.items() if name or len(tasks) >= WAVE}
+
+    def halted(self, wave: str) -> str:
+        """Return why a wave is halted; empty if it is not."""
+        failing = self.waves.get(wave, [])
+        named = f"wave {wave}" if wave else "the list"
+        is_halted = len(failing) >= WAVE
+        return f"{named} is halted: {count(len(failing), 'task')} failed ({', '.join(failing)})" if is_halted else ""
+
+    def row(self, task: str) -> Verification | None:
+        return next((row for row in self.rows if row.task == task), None)
+
+    def ready(self, is_free: Callable[[Verification], bool]) -> list[Verification]:
+        """Return the tasks that only wait for a worker, in the list's order. A wave begins after the previous one.
+
+        :param is_free: return whether a failed task has no worker any more.
+        """
+        left = [row for row in self.rows if row.status not in FINISHED]
+        if not left or self.halted(left[0].wave):
+            return []
+        finished = {row.name for row in self.rows if row.status in FINISHED}
+        return [
+            row
+            for row in left
+            if row.wave == left[0].wave
+            and (row.status is Status.PENDING or (row.status in _WAITING and is_free(row)))
+            and not asks_person(row)
+            and finished.issuperset(row.spec.depends_on)
+        ]
+
+    @property
+    def next_task(self) -> Verification | None:
+        """The first task of the list that only waits for its first worker."""
+        return next(iter(self.ready(lambda row: False)), None)
+
+    @property
+    def next_command(self) -> str:
+        """The command to type if a task is finished, or none is given; empty if all are finished."""
+        for wave in self.waves:
+            if self.halted(wave):
+                return resume_command(wave)
+        following = self.current or next((row for row in self.rows if row.status in _WAITING), None)
+        if following is not None:
+            return f"phase-gate verify status --task {following.task}"
+        if self.next_task is not None:
+            return "phase-gate verify start"
+        stuck = next((row for row in self.rows if row.status not in FINISHED), None)
+        return "" if stuck is None else f"phase-gate verify status --task {stuck.task}"
+
+
+def _by_time(row: Verification) -> tuple[str, str]:
+    return row.last_step_at, row.task
+
+
+def load_overview(state_folder: Path, look: Callable[[str], State | None], refused: tuple[str, ...] = ()) -> Overview:
+    """Return all tasks in the order in which they were taken, and those that are damaged.
+
+    :param look: return the state of a task; None for one that never began.
+    :param refused: tasks of a shared store that can't be copied to this folder.
+    """
+    rows: list[Verification] = []
+    damaged: list[str] = []
+    folder, file = state_folder / "tasks", state_folder / "cache" / "verify-tasks.json"
+    folders = [each.name for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []
+    # If it can't be saved, the removal of a task's whole folder goes unnoticed.
+    seen = load_json(file) or []
+    for name in sorted({*folders, *refused, *seen} - {DEFAULT_TASK}):
+        try:
+            state = look(name)
+        except StateError:
+            damaged.append(name)
+        except TaskNameError:
+            continue  # not a folder of a task
+        else:
+            found = None if state is None else find_verification(state)
+            rows += [] if found is None else [found]
+    if unseen := {row.task for row in rows}.difference(seen):
+        save_cache(file, sorted(unseen.union(seen)))
+    return Overview(rows=tuple(sorted(rows, key=lambda row: (row.taken_at, row.task))), damaged=tuple(damaged))

@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Any
 from phase_gate.codec import spell_out_each
 from phase_gate.gate.measured import Section
 from phase_gate.gate.verdict import Evaluation
-from phase_gate.tasks.overview import RECENT, Overview
-from phase_gate.tasks.rules import FAILURES, Escalation, escalate, needs_manual_review, resume_command, seconds_between
+from phase_gate.tasks.rules import (
+    FAILURES,
+    RECENT,
+    Escalation,
+    Overview,
+    escalate,
+    needs_manual_review,
+    resume_command,
+    seconds_between,
+)
 from phase_gate.tasks.verify_verdict import advise_task
 from phase_gate.tasks.work import (
     FINISHED,
@@ -25,7 +33,7 @@ from phase_gate.values import as_dict
 from phase_gate.visible import count
 
 if TYPE_CHECKING:
-    from phase_gate.tasks.overview import Overview
+    from phase_gate.tasks.rules import Overview
 
 
 # --- a verify task

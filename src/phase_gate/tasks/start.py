@@ -27,8 +27,7 @@ from phase_gate.storage.tree.git_command import head_of
 from phase_gate.task import Task
 from phase_gate.tasks.board import Step, TaskBoard, TaskSession, TaskStatus, task_environment
 from phase_gate.tasks.changes import remember_files
-from phase_gate.tasks.overview import Overview
-from phase_gate.tasks.rules import MARGIN, asks_person, lease_ends, resume_command, set_limits
+from phase_gate.tasks.rules import MARGIN, Overview, asks_person, lease_ends, resume_command, set_limits
 from phase_gate.tasks.steps import begin_attempt
 from phase_gate.tasks.task_files import lint_task, pytest_command
 from phase_gate.tasks.work import (
