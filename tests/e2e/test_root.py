@@ -73,22 +73,6 @@ def test_a_root_of_another_owner_is_refused_before_any_test(foreign: Project) ->
 
 
 @posix_only
-@pytest.mark.parametrize(
-    "words",
-    [
-        *(("status",), ("check",), ("explain",), ("history",), ("report",), ("init",)),
-        *(("signal", "--reason", "done"), ("verify", "status"), ("baseline",), ("audit",), ("advance",)),
-    ],
-    ids=lambda words: words[0],
-)
-def test_every_command_refuses_it(foreign: Project, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    before = sorted(foreign.root.rglob("*"))
-    assert main(list(words)) == 2
-    assert "[foreign-root]" in capsys.readouterr().err
-    assert sorted(foreign.root.rglob("*")) == before
-
-
-@posix_only
 def test_a_hook_keeps_the_gate_closed(foreign: Project, capsys: pytest.CaptureFixture[str]) -> None:
     foreign.environment.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"hook_event_name": "Stop"}')))
     main(["hook", "stop", "--agent", "claude", "--json"])
