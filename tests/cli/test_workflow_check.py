@@ -76,12 +76,13 @@ def test_without_a_file_it_is_the_project_s_own(begin: Begin) -> None:
     assert gated.gate("workflow", "check", "../wrong.yaml").code == 2
 
 
-def test_a_guard_that_a_plugin_offers(begin: Begin) -> None:
+def test_a_guard_of_a_plugin_is_known_from_the_last_run(begin: Begin) -> None:
     gated = begin("")
-    gated.project.write({"measured.yaml": MEASURED.replace("complete-run", "of-ours"), "conftest.py": CONFTEST})
-    assert gated.gate("workflow", "check", "measured.yaml").has("measured.yaml:8:16: unknown guard 'of-ours'")
     guard = "def pytest_phase_gate_guards():\n    return {'of-ours': {'condition': 'coverage > 1', 'remedy': 'x'}}\n"
-    gated.project.write({"conftest.py": CONFTEST + guard})
+    rules = MEASURED.replace("complete-run", "of-ours")
+    gated.project.write({"measured.yaml": rules, "conftest.py": CONFTEST + guard})
+    assert gated.gate("workflow", "check", "measured.yaml").has("measured.yaml:8:16: unknown guard 'of-ours'")
+    gated.project.run("--phase=work", "--phase-workflow=measured.yaml")
     assert gated.gate("workflow", "check", "measured.yaml").code == 0
 
 

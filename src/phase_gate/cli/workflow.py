@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phase_gate import exit_codes
 from phase_gate.cli._call import Call, Done, describe_error
 from phase_gate.errors import PhaseGateError, UsageError, WorkflowError
+from phase_gate.task import Task
 from phase_gate.visible import count, show_rows
 
 if TYPE_CHECKING:
     from phase_gate.project import Project
-    from phase_gate.workflow.model import Workflow
+    from phase_gate.workflow.model import Guard, Workflow
 
 
 # --- `phase-gate workflow check`: the first error in each workflow file, with its line. Read-only
@@ -42,16 +44,27 @@ def check(call: Call) -> Done:
 def _load(name: str, folder: Path, project: Project) -> Workflow:
     from phase_gate.config.documents import read_bytes
     from phase_gate.config.reading import MAX_BYTES
-    from phase_gate.config.rule_files import check_workflow, find_workflow, read_plugins
+    from phase_gate.config.rule_files import check_commands, find_workflow, load_shipped_guards
+    from phase_gate.config.workflow_parser import parse_workflow
 
     path, configuration = find_workflow(name, root=folder), project.configuration
-    return check_workflow(
+    workflow = parse_workflow(
         read_bytes(path, name=name, limit=MAX_BYTES, error=WorkflowError, if_missing="check the path"),
         name=name,
+        guards={**_recorded_guards(project), **load_shipped_guards()},
         extra_metrics=configuration.overlay.metrics if configuration.overlay else {},
-        plugins=read_plugins(project),
-        commands=configuration.evidence.commands if _is_own(path, project) else None,
     )
+    if _is_own(path, project):
+        check_commands(workflow, configuration.evidence.commands)
+    return workflow
+
+
+def _recorded_guards(project: Project) -> Mapping[str, Guard]:
+    """Return the guards of the task's last run: only a run knows those of plugins."""
+    try:
+        return Task.open(project).rules.guards
+    except PhaseGateError:
+        return {}
 
 
 def _is_own(path: Path, project: Project) -> bool:

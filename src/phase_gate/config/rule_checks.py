@@ -7,7 +7,7 @@ pipeline's phase becomes one of its guards, so that a condition can't omit it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from phase_gate.config.reading import Node, Reader, Text, closest_first, find, shorten
 from phase_gate.errors import ConditionError
@@ -57,13 +57,11 @@ class Vocabulary(Value):
     constants: Iterable[str] = ()
     guards: Mapping[str, Guard] = field(default_factory=dict)
     faults: Reader
-    #: Returns whether a plugin may offer a guard of that name.
-    offers: Callable[[str], bool] | None = None
 
     def check_gate(self, condition: str, guards: Iterable[str] = ()) -> None:
         """Report unknown guards of a gate, and faults of its condition."""
         for name in guards:
-            if name not in self.guards and not (self.offers and self.offers(name)):
+            if name not in self.guards:
                 known = closest_first(name, sorted(self.guards))
                 self.faults.stop(name, f"unknown guard {shorten(name)}", f"use one of: {known}")
         self.check_condition(condition, condition)

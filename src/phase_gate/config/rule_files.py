@@ -6,14 +6,13 @@ A project can't remove guards or Gate 2, and a condition that it replaces is mar
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 
-from phase_gate.config.documents import read_bytes, read_documents
+from phase_gate.config.documents import read_bytes
 from phase_gate.config.reading import MAX_BYTES, Reader, closest_first, plain, shorten
 from phase_gate.config.rule_checks import Vocabulary, name_types, type_of
-from phase_gate.config.workflow_parser import build_workflow, parse_guards, parse_workflow
+from phase_gate.config.workflow_parser import parse_guards, parse_workflow
 from phase_gate.errors import ConfigurationError, WorkflowError
 from phase_gate.values import replace, without_defaults
 from phase_gate.workflow.model import (
@@ -25,9 +24,6 @@ from phase_gate.workflow.model import (
     requires_of,
 )
 from phase_gate.workflow.sections import Overlay, PhaseOverlay
-
-if TYPE_CHECKING:
-    from phase_gate.project import Project
 
 _SHIPPED = Path(__file__).parents[1] / "workflows"
 #: Guards for all workflows, and guards that only a pipeline can measure.
@@ -164,63 +160,10 @@ def _check_names(workflow: Workflow, overlay: Overlay, faults: Reader) -> None:
             faults.stop(name, problem, f"write a value like {workflow.parameters[name]}")
 
 
-def check_workflow(
-    text: bytes,
-    *,
-    name: str,
-    extra_metrics: Mapping[str, MetricType] = {},
-    plugins: bytes = b"",
-    commands: Collection[str] | None = None,
-) -> Workflow:
-    """Return the workflow of a file. Raises an error, as a run would; and for a check that nothing runs.
-
-    :param name: the file name, for messages.
-    :param extra_metrics: metrics of plugins and commands, in addition to the built-in ones.
-    :param plugins: the source code of plugins that offer guards.
-    :param commands: commands that the project configures; None if the project is unknown.
-    """
-    known = Vocabulary(
-        types=extra_metrics,
-        guards=load_shipped_guards(),
-        faults=Reader(WorkflowError),
-        offers=lambda guard: guard.encode() in plugins,
-    )
-    workflow = build_workflow(read_documents(text, name=name, limit=MAX_BYTES), known, name=name)
+def check_commands(workflow: Workflow, commands: Collection[str]) -> None:
+    """Refuse a workflow that requires a check which no command of the project runs."""
     for phase in workflow.phases:
         for check in requires_of(phase).checks:
-            if commands is not None and check not in commands:
+            if check not in commands:
                 problem = f"nothing runs the check {check}, which {phase.name} requires"
-                known.faults.stop(check, problem, f"describe the command {check} under `evidence: commands:`")
-    return workflow
-
-
-# --- guards of plugins
-
-
-def read_plugins(project: Project) -> bytes:
-    """Return the source code that offers guards: of the project, and of installed pytest plugins.
-
-    Files are only read, never imported, so no code of the project runs. The guards of a plugin are known only during a
-    run, but its source shows beforehand whether it contains a name.
-    """
-    texts = map(_read, _sources(project))
-    return b"\n".join(text for text in texts if b"pytest_phase_gate_guards" in text)
-
-
-def _sources(project: Project) -> Iterator[Path]:
-    from importlib.metadata import entry_points
-
-    yield from (project.root / name for name in project.list_files(lambda name: name.endswith(".py")))
-    for plugin in entry_points(group="pytest11"):
-        if plugin.dist is None or plugin.dist.name == "phase-gate":
-            continue
-        for file in plugin.dist.files or ():
-            if file.suffix == ".py":
-                yield Path(str(file.locate()))
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
+                raise WorkflowError(problem, f"describe the command {check} under `evidence: commands:`")
