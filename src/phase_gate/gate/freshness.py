@@ -123,7 +123,9 @@ def outdated(
         # It is about the code of the last green run, or about no code.
         left = state.green_tree if evaluation.metrics.get("code_as_tested") else tree
     if tree != left:
-        return replace(again("stale", describe_changes(changed)), next_hint=hint_at_outputs(changed))
+        names = name_first(changed)
+        reason = "files have changed since the last run" + (f" ({names})" if names else "")
+        return replace(again("stale", reason), next_hint=hint_at_outputs(changed))
     return None
 
 
@@ -146,12 +148,6 @@ def _is_opened_by_facts(state: State, evaluation: Evaluation) -> bool:
     gate = evaluation.gate_1
     known = {**gate.values, **{fact.name: fact.value for fact in state.facts}}
     return all(each.passes for each in gate.guards) and evaluate(gate.condition, known).met is True
-
-
-def describe_changes(changed: Sequence[str]) -> str:
-    """Return a sentence about the files that have changed since the last verdict."""
-    names = name_first(changed)
-    return "files have changed since the last run" + (f" ({names})" if names else "")
 
 
 def hint_at_outputs(changed: Sequence[str]) -> str:
