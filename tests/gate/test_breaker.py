@@ -178,6 +178,13 @@ def test_claims_that_are_blocked_again_and_again() -> None:
     assert observe_blocked_claim(now, THREE, at=at()) == now, "open is open"
 
 
+@pytest.mark.parametrize(("runs", "expected"), [(0, CLOSED), (2, HALF_OPEN)], ids=["of-claims", "of-runs"])
+def test_a_claim_that_passes_ends_a_trial_of_claims_only(runs: int, expected: str) -> None:
+    trial = Breaker(status=HALF_OPEN, limits=THREE, exit_blocked=2, no_progress=runs)
+    after = observe_passed_claim(trial)
+    assert (after.status, after.exit_blocked, after.no_progress) == (expected, 0, runs)
+
+
 # --- the same error is told again, and another one is another one
 
 SAME = [

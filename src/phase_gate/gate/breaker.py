@@ -19,9 +19,6 @@ from phase_gate.workflow.model import Limits
 #: Number of remembered sets of failing tests; a phase with more runs was halted long before.
 _REMEMBERED = 256
 
-_BLOCKED = "in a row that the exit gate blocked"
-
-
 Status = Literal[
     "closed",
     # The next counted run decides.
@@ -120,13 +117,15 @@ def observe_blocked_claim(breaker: Breaker, limits: Limits, *, at: str) -> Break
     if not limits.exit_blocked or (breaker.status == "half-open" and left > 0):
         # Only a run can undo the effect of a run, and a claim is never progress.
         return replace(breaker, exit_blocked=blocked)
-    counts = {f"{count(blocked, 'claim')} {_BLOCKED}": (blocked, limits.exit_blocked)}
+    counts = {f"{count(blocked, 'claim')} in a row that the exit gate blocked": (blocked, limits.exit_blocked)}
     return _judge(replace(breaker, exit_blocked=blocked), counts, at=at, is_progress=False)
 
 
 def observe_passed_claim(breaker: Breaker) -> Breaker:
     """Return the breaker after a claim that passed: it only undoes the effect of earlier claims."""
-    if breaker.status == "half-open" and breaker.reason.endswith(_BLOCKED):
+    limits = breaker.limits
+    by_runs = ((breaker.no_progress, limits.no_progress), (breaker.same_error, limits.same_error))
+    if breaker.status == "half-open" and not any(limit and often >= limit - 1 for often, limit in by_runs):
         breaker = replace(breaker, status="closed", reason="", opened_at="")
     return replace(breaker, exit_blocked=0)
 
