@@ -179,8 +179,8 @@ def test_claims_that_are_blocked_again_and_again() -> None:
 
 
 @pytest.mark.parametrize(("runs", "expected"), [(0, CLOSED), (2, HALF_OPEN)], ids=["of-claims", "of-runs"])
-def test_a_claim_that_passes_ends_a_trial_of_claims_only(runs: int, expected: str) -> None:
-    trial = Breaker(status=HALF_OPEN, limits=THREE, exit_blocked=2, no_progress=runs)
+def test_a_claim_that_passes_ends_a_trial_of_claims_only(runs: int, expected: Status) -> None:
+    trial = Breaker(status="half-open", limits=THREE, exit_blocked=2, no_progress=runs)
     after = observe_passed_claim(trial)
     assert (after.status, after.exit_blocked, after.no_progress) == (expected, 0, runs)
 
