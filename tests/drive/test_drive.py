@@ -98,7 +98,7 @@ def test_a_drive_at_the_end_of_a_cycle_begins_the_next_one(track: Begin) -> None
     rows = driven.rows(code=0)
     assert [row["phase"] for row in rows if row["event"] == "iteration-started"] == ["GREEN", "NOTES"]
     assert driven.state()["cycle"] == 2
-    assert driven.drive("--resume").has("the last drive of this task came to an end", "try: phase-gate drive\n")
+    assert driven.drive("--resume").has("no drive of this task is unfinished", "try: phase-gate drive\n")
 
 
 # --- claims, cheats, stubbornness
@@ -363,7 +363,7 @@ def test_one_drive_a_task(track: Begin) -> None:
         ({"goal_file": "nothing.md"}, (), 2, "nothing.md can't be read: No such file or directory [bad-usage]"),
         ({}, ("--until", "blue"), 2, "workflow tdd has no phase 'BLUE'"),
         ({}, ("--time", "soon"), 2, "--time can't be 'soon'"),
-        ({}, ("--resume",), 13, "this task was never driven"),
+        ({}, ("--resume",), 13, "no drive of this task is unfinished"),
         ({}, ("--", "no-such-agent"), 2, "there is no program 'no-such-agent'"),
     ],
 )

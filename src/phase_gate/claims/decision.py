@@ -25,9 +25,7 @@ from phase_gate.claims.confidence import (
     needed,
     score_confidence,
 )
-from phase_gate.codec import spell_out
 from phase_gate.gate.breaker import Breaker, at_time, observe_blocked_claim, observe_passed_claim
-from phase_gate.gate.state import Event, State
 from phase_gate.values import Value, replace
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.sections import ExitGate
@@ -50,14 +48,6 @@ EXIT_CODES: Mapping[Outcome, int] = {
     Outcome.ASK: exit_codes.NOT_ALLOWED,
     Outcome.CONTINUE: exit_codes.GATE_CLOSED,
 }
-
-
-def own_threshold(gate: ExitGate, kind: str | None = None) -> Threshold:
-    """Return the project's threshold for a kind of task, or its general one."""
-    if kind is not None:
-        return Threshold(value=gate.thresholds[kind], source=f"kind {kind}")
-    is_usual = gate.indicator_threshold == ExitGate().indicator_threshold
-    return Threshold(value=gate.indicator_threshold, source="default" if is_usual else "phase-gate.yaml")
 
 
 class Override(Value):
@@ -297,32 +287,3 @@ def _refuse(blocks: StatusBlocks, decision: Decision) -> str:
     most = measurable(decision.confidence_parts)
     of = "" if most == 100 else f" of the {most} points that can be measured"
     return f"confidence {decision.confidence}{of}, below the {decision.confidence_needed} needed"
-
-
-def claim_event(
-    decision: Decision,
-    breaker: Breaker,
-    state: State,
-    *,
-    kind: str | None,
-    by: str,
-    tree: str,
-    reports: tuple[str, ...],
-) -> Event:
-    """Return the event for a claim: the decision with all its details, and the run and files that it is about.
-
-    :param reports: the file with the claim, relative to the root.
-    """
-    measured = state.measurement
-    claim = {
-        **spell_out(decision),
-        "phase": state.phase,
-        "iteration": state.iteration,
-        "run": None if measured is None else measured.run,
-        "kind": kind,
-        "by": by,
-    }
-    return Event(
-        kind="claimed",
-        data={"claim": claim, "breaker": spell_out(breaker), "tree": tree, "reports": list(reports)},
-    )

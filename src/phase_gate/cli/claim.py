@@ -93,8 +93,7 @@ def _what_next(project: Project, done: DecidedClaim) -> tuple[str, str]:
 def _answer(project: Project, done: DecidedClaim) -> Done:
     state, decision, gate_1 = done.task.state, done.decision, done.gate_1
     following, hint = _what_next(project, done)
-    is_closed = gate_1 is not None and not gate_1.gate_1.is_open
-    closed = gate_1.reason if is_closed and gate_1 is not None and decision.passed else ""
+    closed = gate_1.reason if gate_1 is not None and decision.passed and not gate_1.gate_1.is_open else ""
     text = show_rows(_rows(decision, str(state.phase), show_next(following, hint), closed))
     # A loop driven by the exit code must continue if Gate 1 requires more than a claim can provide.
     code = exit_codes.GATE_CLOSED if closed else decision.exit_code
@@ -104,7 +103,7 @@ def _answer(project: Project, done: DecidedClaim) -> Done:
         "phase": state.phase,
         "iteration": state.iteration,
         **spell_out(decision),
-        "gate_1": None if gate_1 is None else {"open": not is_closed, "reason": gate_1.reason},
+        "gate_1": None if gate_1 is None else {"open": gate_1.gate_1.is_open, "reason": gate_1.reason},
         "next_command": following,
         "next_hint": hint,
     }

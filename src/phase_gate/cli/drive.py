@@ -16,7 +16,7 @@ from phase_gate.cli._call import Call, Done, describe_error, require_plugin
 from phase_gate.cli._streams import draw, read_given, render_json, say, screen_width
 from phase_gate.cli.verify import is_finished, open_board
 from phase_gate.drive.clients import find_roles
-from phase_gate.drive.drive_state import find_drive
+from phase_gate.drive.drive_state import Outcome, find_drive
 from phase_gate.drive.loop import Session, Watchers, drive
 from phase_gate.drive.phases import PhaseSource
 from phase_gate.drive.tasks import TaskSource
@@ -88,8 +88,8 @@ def _choose_phases(call: Call, task: Task) -> PhaseSource:
     project, resumes = task.project, call.arguments.resume
     settings, goal = DriveSettings.of(project.configuration), _read_goal(call, task)
     past = find_drive(task.state) if resumes else None
-    if resumes and past is None:
-        raise NotAllowedError("this task was never driven", remedy="phase-gate drive")
+    if resumes and (past is None or past.outcome == Outcome.DONE):
+        raise NotAllowedError("no drive of this task is unfinished", remedy="phase-gate drive")
     if past is not None:
         settings = past.settings
         goal = goal or ("" if past.goal is None else str(task.store.objects.load(past.goal)))

@@ -9,12 +9,13 @@ from phase_gate.claims.agent_output import read_claim_text, sentences
 from phase_gate.claims.blocks import StatusBlocks, read_blocks
 from phase_gate.claims.claim_metrics import measure_claim
 from phase_gate.claims.confidence import ClaimContext, Threshold
-from phase_gate.claims.decision import Decision, claim_event, decide, own_threshold
+from phase_gate.claims.decision import Decision, decide
+from phase_gate.codec import spell_out
 from phase_gate.decisions.fresh_evidence import case_of
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.judging import evaluate_again, judgement_events
 from phase_gate.gate.overrides import Person
-from phase_gate.gate.state import State
+from phase_gate.gate.state import Event, State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.store import Transaction
@@ -68,11 +69,19 @@ def decide_claim(task: Task, claim: Claim, *, show: Callable[[str], None]) -> De
     task = task.leave_out(claim.handed)
     # Before the lock: a build may take minutes.
     looked = measure_claim(task, claim_file=claim.file, show=show)
-    own = own_threshold(ExitGate.of(task.project.configuration), claim.kind)
+    own = _own_threshold(ExitGate.of(task.project.configuration), claim.kind)
     threshold = claim.threshold or own
     if looked.asked and threshold.value < own.value:
         threshold = _lower_threshold(task.state, claim.person, threshold, own)
     return _decide(task, claim, replace(looked, threshold=threshold))
+
+
+def _own_threshold(gate: ExitGate, kind: str | None = None) -> Threshold:
+    """Return the project's threshold for a kind of task, or its general one."""
+    if kind is not None:
+        return Threshold(value=gate.thresholds[kind], source=f"kind {kind}")
+    is_usual = gate.indicator_threshold == ExitGate().indicator_threshold
+    return Threshold(value=gate.indicator_threshold, source="default" if is_usual else "phase-gate.yaml")
 
 
 def _lower_threshold(state: State, person: Person | None, threshold: Threshold, own: Threshold) -> Threshold:
@@ -92,16 +101,22 @@ def _decide(task: Task, claim: Claim, looked: ClaimContext) -> DecidedClaim:
             raise NotAllowedError("the task changed while the claim was evaluated", remedy="claim again")
         context = replace(looked, breaker=change.state.breaker, counted=change.state.claims, at=change.at)
         decision, breaker = decide(claim.blocks, claim.prose, context)
-        event = claim_event(
-            decision,
-            breaker,
-            change.state,
-            kind=claim.kind,
-            by=claim.by,
-            tree=looked.tree,
-            reports=claim.handed,
-        )
-        change.record(event)
+        state = change.state
+        recorded = {
+            **spell_out(decision),
+            "phase": state.phase,
+            "iteration": state.iteration,
+            "run": None if state.measurement is None else state.measurement.run,
+            "kind": claim.kind,
+            "by": claim.by,
+        }
+        data = {
+            "claim": recorded,
+            "breaker": spell_out(breaker),
+            "tree": looked.tree,
+            "reports": list(claim.handed),
+        }
+        change.record(Event(kind="claimed", data=data))
         gate_1 = _judge_again(task, looked, change)
     return DecidedClaim(decision=decision, blocks=claim.blocks, gate_1=gate_1, task=task.after(change))
 

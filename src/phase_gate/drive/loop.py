@@ -38,8 +38,6 @@ from phase_gate.workflow.model import Phase
 from phase_gate.workflow.names import ANSWER_VARIABLE, show_duration
 from phase_gate.workflow.sections import DriveSettings
 
-OWNER = DRIVER
-
 #: Bytes kept of a transcript: its beginning, and its end with the agent's summary. Then bytes of test output.
 _KEPT, _KEPT_OF_TESTS = 1 << 20, 256 * 1024
 #: Seconds: after this wait, it is worth asking a busy client again.
@@ -90,7 +88,7 @@ class Session:
         return bool(self.interrupts.number)
 
     def task(self) -> Task:
-        return Task.open(self.project, command=OWNER)
+        return Task.open(self.project, command=DRIVER)
 
     def relative(self, path: Path) -> str:
         root = self.project.root
@@ -373,7 +371,7 @@ def call_person(session: Session, reason: str) -> None:
     words, project = session.settings.on_person_needed, session.project
     if not words:
         return
-    folder = project.store(OWNER).drive_folder
+    folder = project.store(DRIVER).drive_folder
     make_folder(REAL, folder)
     ended = run_process(
         [word.replace("{reason}", reason) for word in words],

@@ -14,13 +14,13 @@ from phase_gate.codec import to_json
 from phase_gate.decisions.advancing import advance
 from phase_gate.drive.clients import Roles
 from phase_gate.drive.drive_state import Decision, DriveState, Outcome, find_drive, require_drive
-from phase_gate.drive.loop import OWNER, Played, Session, Step
+from phase_gate.drive.loop import Played, Session, Step
 from phase_gate.drive.prompt_user import ask_for_signal
 from phase_gate.drive.turn import Turn
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.state import Event
 from phase_gate.storage.lock import again_if_moved
-from phase_gate.storage.store import DRIVE_NAME, TaskStore
+from phase_gate.storage.store import DRIVE_NAME, DRIVER, TaskStore
 from phase_gate.task import Task
 from phase_gate.tasks.rules import seconds_between
 from phase_gate.values import replace
@@ -43,7 +43,7 @@ class PhaseSource:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        store = self.session.project.store(OWNER)
+        store = self.session.project.store(DRIVER)
         store.make_folder()
         past = find_drive(store.read().state)
         self._has_ended = past is None or bool(past.outcome)
@@ -59,11 +59,6 @@ class PhaseSource:
     def begin(self) -> None:
         session, task = self.session, self.session.task()
         past, settings = find_drive(task.state), session.settings
-        if self.resumes and (past is None or past.outcome == Outcome.DONE):
-            raise NotAllowedError(
-                "no drive of this task is unfinished" if past is None else "the last drive of this task came to an end",
-                remedy=of_task("phase-gate drive", task.project.task),
-            )
         agent = list(self.roles.usual.words)
         started = Event(
             kind="drive-started",

@@ -12,13 +12,14 @@ from typing import BinaryIO, cast
 from phase_gate.drive.agent_prompts import write_review
 from phase_gate.drive.clients import Client, Roles
 from phase_gate.drive.drive_state import Decision, Outcome
-from phase_gate.drive.loop import OWNER, Played, Session, Step, make_answer
+from phase_gate.drive.loop import Played, Session, Step, make_answer
 from phase_gate.drive.prompt_user import ask_about_task
 from phase_gate.drive.view import Working
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
 from phase_gate.storage import store
 from phase_gate.storage.lock import KernelLock, is_free
 from phase_gate.storage.root import LIST_LOCK
+from phase_gate.storage.store import DRIVER
 from phase_gate.storage.tree.fingerprint import Tree, changed_paths
 from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.commit import commit_task
@@ -49,7 +50,7 @@ _HANDS_IN: Mapping[str, tuple[str, FailureType]] = {
 class TaskSource:
     def __init__(self, session: Session, roles: Roles, task: str | None = None) -> None:
         self.session, self.roles = session, roles
-        self.board = board = TaskBoard(session.project, wanted=None, owner=OWNER)
+        self.board = board = TaskBoard(session.project, wanted=None, owner=DRIVER)
         overview = board.overview
         if not overview.rows:
             raise NotAllowedError("there is no task yet", remedy="phase-gate verify start --task-file FILE")
@@ -71,7 +72,7 @@ class TaskSource:
     def held(self) -> Iterator[None]:
         """Allow only one drive of lists per state folder."""
         project = self.session.project
-        project.store(OWNER).make_folder()
+        project.store(DRIVER).make_folder()
         path = project.state_folder / LIST_LOCK
         if not is_free(path):
             raise NotAllowedError(
@@ -205,7 +206,7 @@ class TaskSource:
         """Return the executor's or the reviewer's turn; None if something else was done: choose again."""
         if row.status in (Status.EXECUTING, Status.REVIEWING) and late(row, store.now()):
             # Left by an earlier driver or by a person. It does not count.
-            abandon_attempt(current, reason="it was left alone for too long", by=OWNER)
+            abandon_attempt(current, reason="it was left alone for too long", by=DRIVER)
             return None
         if row.status is Status.VERIFYING:
             self._verify(current, row)
@@ -285,7 +286,9 @@ class TaskSource:
         if played.how == "interrupted" or played.trouble:
             trouble = f"the agent can't work: {played.trouble}" if played.trouble else ""
             if role == "executor":  # the client stopped it, so the work did not fail
-                abandon_attempt(current, reason=trouble or "the agent was interrupted, or its client is busy", by=OWNER)
+                abandon_attempt(
+                    current, reason=trouble or "the agent was interrupted, or its client is busy", by=DRIVER
+                )
             return trouble
         if played.how == "timed-out":
             return self._fail(current, FailureType.TIMEOUT, f"the {role} was stopped after {played.seconds:.0f} s")

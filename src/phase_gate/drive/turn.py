@@ -15,7 +15,7 @@ from phase_gate.decisions.signalling import give_signal
 from phase_gate.drive.agent_prompts import write_ballot, write_prompt
 from phase_gate.drive.clients import Client, Roles
 from phase_gate.drive.drive_state import require_drive
-from phase_gate.drive.loop import OWNER, Played, Session, Step, make_answer, run_suite
+from phase_gate.drive.loop import Played, Session, Step, make_answer, run_suite
 from phase_gate.drive.view import Working
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError, StorageError
 from phase_gate.exit_codes import NOT_TRUSTED
@@ -23,6 +23,7 @@ from phase_gate.gate.state import Event
 from phase_gate.gate.verdict import Signal
 from phase_gate.storage.files import REAL, make_folder
 from phase_gate.storage.signal_file import parse_signal, read_signal_file, remove_signal_file
+from phase_gate.storage.store import DRIVER
 from phase_gate.task import Task
 from phase_gate.tasks.artifacts import read_artifact, write_snapshot
 from phase_gate.tasks.handins import parse_vote
@@ -297,7 +298,7 @@ class Turn:
         if state.phase != phase.name or state.exited or standing.status not in ("closed", "early"):
             return
         try:
-            entered = start_recovery(self.task, reason=standing.reason, by=OWNER)
+            entered = start_recovery(self.task, reason=standing.reason, by=DRIVER)
         except NotAllowedError as error:
             self.session.note(error.problem)
             return
