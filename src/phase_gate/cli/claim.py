@@ -46,8 +46,7 @@ def _read(call: Call) -> tuple[str, ...]:
     """Return the agent's messages."""
     raw = read_given(call.start, call.arguments.file)
     is_wide = raw[:2] in (b"\xff\xfe", b"\xfe\xff")
-    text = raw.decode("utf-16" if is_wide else "utf-8", "replace")
-    return read_messages(text)
+    return read_messages(raw.decode("utf-16" if is_wide else "utf-8", "replace"))
 
 
 def _given_threshold(call: Call) -> Threshold | None:

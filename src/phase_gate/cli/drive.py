@@ -87,10 +87,10 @@ def _drives_list(call: Call, board: TaskBoard) -> bool:
 def _choose_phases(call: Call, task: Task) -> PhaseSource:
     project, resumes = task.project, call.arguments.resume
     settings, goal = DriveSettings.of(project.configuration), _read_goal(call, task)
-    past = find_drive(task.state) if resumes else None
-    if resumes and (past is None or past.outcome == Outcome.DONE):
-        raise NotAllowedError("no drive of this task is unfinished", remedy="phase-gate drive")
-    if past is not None:
+    if resumes:
+        past = find_drive(task.state)
+        if past is None or past.outcome == Outcome.DONE:
+            raise NotAllowedError("no drive of this task is unfinished", remedy="phase-gate drive")
         settings = past.settings
         goal = goal or ("" if past.goal is None else str(task.store.objects.load(past.goal)))
     settings, workflow = _with_options(call, settings), project.workflow()
