@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 from phase_gate.codec import from_json
 from phase_gate.errors import NotAllowedError, PhaseGateError, TamperedError
@@ -20,7 +21,7 @@ from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore, Transaction, now
 from phase_gate.storage.tree.fingerprint import Tree, changed_since_last_run, list_matcher
 from phase_gate.values import replace
-from phase_gate.workflow.names import step_command
+from phase_gate.workflow.names import ANSWER_VARIABLE, call_command, is_answer_name, step_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,6 +92,19 @@ class Task:
                 f"{name} is a verify task: executor, verify command and reviewer decide about it",
                 remedy=f"phase-gate verify status --task {name}",
             )
+
+    @property
+    def answer_file(self) -> Path | None:
+        """The file that a drive gave its agent for the answer; None for all other users."""
+        path = Path(self.project.environment.get(ANSWER_VARIABLE, ""))
+        is_agents = is_answer_name(path.name) and path.name.startswith("signal-") and self.store.is_driven()
+        return path if is_agents else None
+
+    def refuse_agent(self) -> None:
+        """Refuse to go back to an earlier phase for an agent that a drive started."""
+        if self.answer_file is not None:
+            remedy = f"ask a person for it, then stop: {call_command('test-wrong', self.project.task)}"
+            raise NotAllowedError("an agent of a drive can't go back to an earlier phase", remedy=remedy)
 
     @functools.cached_property
     def lost_runs(self) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from tests.support import Project
         (["check", "--task=--"], {"task": "--"}),
         (["hook", "--agent=codex", "stop"], {"agent": "codex", "event": "stop"}),
         (["history", "--last", "-1"], {"last": -1}),
-        (["verify", "commit", "-m", "x"], {"command": "verify commit", "message": "x"}),
+        (["verify", "commit", "--message", "x"], {"command": "verify commit", "message": "x"}),
         (["agent", "uninstall", "--agent", "claude", "codex", "--dry-run"], {"agent": ["claude", "codex"]}),
         (["prove", "--suite"], {"suite": []}),
         (["prove", "--exclude", "a", "--exclude=b"], {"exclude": ["a", "b"], "suite": None}),

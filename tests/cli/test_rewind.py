@@ -41,6 +41,8 @@ def test_an_agent_of_a_drive_can_not_go_back(begin: Begin, monkeypatch: pytest.M
     lock = gated.store().hold(DRIVE_NAME)
     code, slug, problem = gated.error("rewind", "red", "--reason", "the test is wrong")
     assert (code, slug, problem) == (13, "not-allowed", "an agent of a drive can't go back to an earlier phase")
+    assert gated.project.run("--phase=red").code == 13, "nor by a run"
+    assert gated.project.run("--phase=green").code == 0
     lock.release()
     assert gated.gate("rewind", "red", "--reason", "the test is wrong").code == 0, "no drive is going on"
 

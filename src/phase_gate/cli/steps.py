@@ -38,7 +38,7 @@ from phase_gate.visible import show_line, show_rows
 from phase_gate.workflow.condition_parser import ALIASES
 from phase_gate.workflow.metrics import METRIC_TYPES, MetricType, MetricValue
 from phase_gate.workflow.model import Phase, Workflow, requires_of
-from phase_gate.workflow.names import ANSWER_VARIABLE, DONE, STUCK, call_command, is_answer_name, of_task
+from phase_gate.workflow.names import DONE, STUCK, of_task
 
 # --- the explicit signal for Gate 2, about the last complete run
 
@@ -47,7 +47,7 @@ def signal(call: Call) -> Done:
     project, given = call.project(), _read_signal(call)
     check_signal(given)
     task = call.task(project)
-    if (answer := _answer_file(call, task)) is not None:
+    if (answer := task.answer_file) is not None:
         leave_answer(task, given, answer)
         return Done(
             text=f"{given.answer} is left for phase-gate drive: it runs the tests when you stop, and then decides",
@@ -68,13 +68,6 @@ def signal(call: Call) -> Done:
     # The next command comes from the phase that has just begun.
     shown = answer_with(call, replace(evaluation, next_command="", next_hint=""))
     return replace(done, text=f"{shown.text}\n{answer_entry(entered).text}")
-
-
-def _answer_file(call: Call, task: Task) -> Path | None:
-    """Return the file that a drive gave its agent for the answer; None for all other users."""
-    path = Path(call.environment.get(ANSWER_VARIABLE, ""))
-    is_agent = is_answer_name(path.name) and path.name.startswith("signal-") and task.store.is_driven()
-    return path if is_agent else None
 
 
 def _read_signal(call: Call) -> Signal:
@@ -241,9 +234,7 @@ def _withdraw_signal(task: Task, by: str) -> Done:
 def rewind(call: Call) -> Done:
     task, reason = call.task(), call.arguments.reason
     task.require_begun()
-    if _answer_file(call, task) is not None:
-        remedy = f"ask a person for it, then stop: {call_command('test-wrong', task.project.task)}"
-        raise NotAllowedError("an agent of a drive can't go back to an earlier phase", remedy=remedy)
+    task.refuse_agent()
     with task.transaction() as change:
         state = change.state
         assert state.phase is not None, "a task that exists is in a phase"

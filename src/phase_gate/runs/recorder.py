@@ -148,6 +148,8 @@ class Recorder:
             self.store.refuse_while_driven(self.state)
         self._keep_rules(self.state)
         entry = decide_entry(self.state, self.workflow, self.hello.phase)
+        if entry.how == "rewind":
+            self.task(self.state).refuse_agent()
         self._entry, self.phase = entry, entry.phase
         self.freezes = entry.phase.scope == "targets" or entry.begins_cycle or self.state.freeze.current is None
         self.criteria_given = "" if entry.begins_cycle else self.state.criteria_file
