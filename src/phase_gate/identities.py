@@ -64,14 +64,10 @@ def check_sentence(name: str, text: str) -> str:
     :param name: the option that it was given with.
     """
     rows = text.replace("\r\n", "\n").replace("\t", " ").split("\n")
-    return check_lines(name, " ".join(row.strip(" ") for row in rows).strip(" "))
-
-
-def check_lines(name: str, text: str) -> str:
-    """Return a text of several lines as it is. Raises UsageError for what a reader would not see."""
-    if odd := find_unseen(text, but="\n\t"):
+    sentence = " ".join(row.strip(" ") for row in rows).strip(" ")
+    if odd := find_unseen(sentence):
         raise _refusal(name, f"it contains the invisible character {odd}")
-    return text
+    return sentence
 
 
 def check_value(name: str, text: str) -> str:

@@ -28,7 +28,7 @@ from tests.support import Project
         (["check", "--task=--"], {"task": "--"}),
         (["hook", "--agent=codex", "stop"], {"agent": "codex", "event": "stop"}),
         (["history", "--last", "-1"], {"last": -1}),
-        (["verify", "commit", "--message", "x"], {"command": "verify commit", "message": "x"}),
+        (["report", "-o", "x"], {"command": "report", "output": "x"}),
         (["agent", "uninstall", "--agent", "claude", "codex", "--dry-run"], {"agent": ["claude", "codex"]}),
         (["prove", "--suite"], {"suite": []}),
         (["prove", "--exclude", "a", "--exclude=b"], {"exclude": ["a", "b"], "suite": None}),
@@ -74,7 +74,7 @@ def test_what_is_wrong_with_one(words: list[str], problem: str) -> None:
 HIDDEN = ["a\x1b[2Jb", "a\rb", "a\x07", "a\x9b2J", "a\x00", "a\u202eb", "a\u200bb", "a\u2028::error::", "a\udc9b"]
 #: Names of files, and words for pytest or another program: the printer shows what is in them.
 ANYTHING = ("FILE", "DIR", "FOLDER", "COMMAND", "-- ARGS", "-- COMMAND")
-SENTENCES = ("reason", "title", "exit_signal", "message", "goal")
+SENTENCES = ("reason", "title", "exit_signal", "goal")
 ROWS = [
     pytest.param(argument, id=f"{name} {argument.key}")
     for name, command in COMMANDS.items()
@@ -93,9 +93,7 @@ def test_every_text_can_be_seen(argument: Argument) -> None:
             argument.read(text)
         assert f"U+{ord(text[1]):04X}" in caught.value.problem
     lines = "one\r\n\ttwo\n::error::three\n"
-    if argument.key == "message":
-        assert argument.read("title\n\n- body\n") == "title\n\n- body\n"
-    elif argument.key in SENTENCES:
+    if argument.key in SENTENCES:
         assert argument.read(lines) == "one two ::error::three"
     elif argument.value not in ANYTHING:
         with pytest.raises(UsageError, match=r"U\+000D"):

@@ -262,11 +262,9 @@ def _checked(argument: Argument, text: str) -> str:
     # A task's name is a folder name, and is checked elsewhere.
     if strip_unseen(text) == text or argument.value in _ANYTHING or argument.key == "task":
         return text
-    from phase_gate.identities import check_lines, check_sentence, check_value
+    from phase_gate.identities import check_sentence, check_value
 
     name = argument.names[-1] if argument.is_option else argument.value
-    if argument.key == "message":  # a commit has a title and a body
-        return check_lines(name, text)
     return (check_sentence if argument.value in _SENTENCES else check_value)(name, text)
 
 
