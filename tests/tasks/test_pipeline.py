@@ -11,11 +11,11 @@ import pytest
 from phase_gate.config.rule_files import load_shipped_workflow
 from phase_gate.errors import DocumentError
 from phase_gate.tasks.artifacts import Drifted
-from phase_gate.tasks.evidence import drift_findings, problem_of_record
-from phase_gate.tasks.handins import RootCause, VoteError, parse_vote, read_json_document
+from phase_gate.tasks.evidence import drift_findings
+from phase_gate.tasks.handins import VoteError, parse_vote, read_json_document
 from phase_gate.tasks.pipeline_show import count_votes
 from phase_gate.tasks.routing import PipelineFiles, entry_data, following
-from phase_gate.tasks.work import Failure, Pipeline, Request, Word
+from phase_gate.tasks.work import Pipeline, Request, Word
 from tests.conftest import ROOT
 
 WORKFLOW = load_shipped_workflow("pipeline")
@@ -110,27 +110,6 @@ def test_documents_are_read_as_their_schemas_say(name: str, document: Any, is_ri
     else:
         with pytest.raises(ValueError, match=r"\w"):
             read_json_document(document, name)
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({}, ""),
-        ({"requires_phase_rewind_to": "intake"}, ""),
-        ({"requires_phase_rewind_to": "AUDIT"}, ""),
-        ({"requires_phase_rewind_to": "PRODUCTION_GATE"}, "comes after AUDIT"),
-        ({"requires_phase_rewind_to": "DONE"}, "is not a phase to go back to"),
-        ({"requires_phase_rewind_to": "RECOVERY_LOOP"}, "is not a phase to go back to"),
-        ({"failed_phase": "REVIEW"}, "is for REVIEW, but AUDIT failed"),
-    ],
-)
-def test_where_a_record_may_lead(changes: dict[str, Any], words: str) -> None:
-    pipeline = Pipeline(
-        failed_phase="AUDIT",
-        failures=(Failure(phase="AUDIT", error="r", lines=("b", "a")),),
-    )
-    problem = problem_of_record(RootCause(**{**RECORD, **changes}), pipeline, WORKFLOW)
-    assert (words in problem) if words else not problem
 
 
 # --- artifacts

@@ -449,6 +449,7 @@ def test_the_record_chooses_the_rewind(pipe: Pipe, rewind: str | None) -> None:
     ("changes", "words"),
     [
         pytest.param({"requires_phase_rewind_to": "REVIEW"}, "comes after", id="a-phase-ahead"),
+        pytest.param({"requires_phase_rewind_to": "DONE"}, "is not a phase to go back to", id="no-phase-at-all"),
         pytest.param({"failed_phase": "INTAKE"}, "is for INTAKE", id="another-failure"),
     ],
 )

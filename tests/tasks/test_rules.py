@@ -121,9 +121,9 @@ def test_nothing_is_run_again_on_the_same_files(kind: FailureType, tree: str, is
 # --- all tasks together
 
 
-def row(number: int, status: Status, *, attempts: int = 1, wave: str = "", failing: bool = False) -> Verification:
-    made = replace(after(*(V,) * (attempts if failing else 0)), attempts={PHASE: attempts})
-    spec = replace(made.spec, name=f"Task {number}", wave=wave)
+def row(number: int, status: Status, *, attempts: int = 1) -> Verification:
+    made = replace(after(), attempts={PHASE: attempts})
+    spec = replace(made.spec, name=f"Task {number}")
     return replace(made, status=status, spec=spec, last_step_at=at(number))
 
 
@@ -142,12 +142,3 @@ def test_the_statistics_of_the_document() -> None:
     assert document["pass_rate"] == "89%"
     assert document["avg_attempts"] == 1.3
     assert document["current_gate"] == {"task": "Task 9", "status": "VERIFYING", "attempt": 1}
-
-
-@pytest.mark.parametrize(("failing", "halted"), [(2, False), (3, True), (4, True)], ids=["two", "three", "four"])
-def test_three_failing_tasks_halt_their_wave(failing: int, halted: bool) -> None:
-    rows = [row(number, Status.FAILED, wave="w1", failing=number <= failing) for number in range(1, 6)]
-    overview = Overview(rows=(*rows, row(9, Status.FAILED, wave="w2", failing=True)))
-    assert [bool(overview.halted(wave)) for wave in overview.waves] == [halted, False]
-    assert overview.halted("w1").startswith("wave w1 is halted") is halted
-    assert overview.halted("w2") == overview.halted("") == ""

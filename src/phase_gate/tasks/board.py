@@ -120,20 +120,19 @@ class TaskBoard:
         known = ", ".join((found or tasks)[:10])
         raise TaskNameError(problem, remedy=f"one of: {known}" if known else "phase-gate verify start --task-file FILE")
 
-    def waiting(self, statuses: Collection[Status], what: str, *, first: Collection[Status] = ()) -> str:
-        """Return the only task in one of these statuses, for a command that names no task.
+    def waiting(self, what: str, *groups: Collection[Status]) -> str:
+        """Return the only task that waits, for a command that names no task.
 
-        :param first: if only one task is in one of these statuses, return that one.
+        :param groups: statuses of tasks that wait; the first group that has only one task decides.
         """
         rows = self.overview.rows
-        found = [row.task for row in rows if row.status in first]
-        if len(found) != 1:
+        # In the end, the step itself reports why the only unfinished task is not allowed.
+        for statuses in (*groups, set(Status) - FINISHED):
             found = [row.task for row in rows if row.status in statuses]
-        # The step itself reports why the only unfinished task is not allowed.
-        found = found or [row.task for row in rows if row.status not in FINISHED]
-        if len(found) == 1:
-            return found[0]
-        if not any(row.status in statuses for row in rows):
+            if len(found) == 1:
+                return found[0]
+        found = [row.task for row in rows if row.status in groups[-1]]
+        if not found:
             remedy = "phase-gate verify status" if rows else "phase-gate verify start --task-file FILE"
             raise NotAllowedError(f"no task waits for {what}", remedy=remedy)
         raise UsageError(
@@ -141,17 +140,11 @@ class TaskBoard:
         )
 
     def open_for(
-        self,
-        attachment: Attachment,
-        read: Callable[[bytes, str], Result],
-        what: str,
-        *,
-        waits: Collection[Status],
-        first: Collection[Status] = (),
+        self, attachment: Attachment, read: Callable[[bytes, str], Result], what: str, *groups: Collection[Status]
     ) -> tuple[TaskSession, Result | MalformedResultError, str]:
         """Return the task that a report or a verdict is for, its content or its error, and its author.
 
-        :param waits, first: as in `waiting`, if neither the command nor the file names a task.
+        :param groups: as in `waiting`, if neither the command nor the file names a task.
         """
         name = signed = ""
         result: Result | MalformedResultError
@@ -160,7 +153,7 @@ class TaskBoard:
             name, signed = result.task_name, result.by
         except MalformedResultError as error:
             result = error
-        session = self.session(self.named() or (self.find(name) if name else self.waiting(waits, what, first=first)))
+        session = self.session(self.named() or (self.find(name) if name else self.waiting(what, *groups)))
         if name and task_slug(name) != session.task:
             raise NotAllowedError(
                 f"{attachment.name} is for {name!r}, but the task is {session.verification().name!r}",

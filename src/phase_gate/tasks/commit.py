@@ -44,7 +44,7 @@ def commit_task(session: TaskSession) -> tuple[TaskStatus, tuple[str, ...]]:
 def find_committable(board: TaskBoard) -> str:
     """Return the one task that waits for its commit."""
     found = [row.task for row in board.overview.rows if row.status is Status.APPROVED and not row.commit]
-    return found[0] if len(found) == 1 else board.waiting((Status.APPROVED,), "its commit")
+    return found[0] if len(found) == 1 else board.waiting("its commit", (Status.APPROVED,))
 
 
 def _refuse(current: Verification) -> None:

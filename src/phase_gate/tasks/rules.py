@@ -225,11 +225,6 @@ def lease_ends(verification: Verification) -> float | None:
     return datetime.fromisoformat(verification.last_step_at).timestamp() + seconds
 
 
-def time_left(verification: Verification, at: str) -> float:
-    """Return the seconds left for the whole gate."""
-    return float("inf") if verification.untimed else GATE_TIMEOUT - seconds_between(verification.began_at, at)
-
-
 # --- all verify tasks together
 
 
@@ -261,7 +256,8 @@ class Overview(Value):
     @property
     def current(self) -> Verification | None:
         """The task in progress; of several, the one with the latest step."""
-        return max((row for row in self.rows if row.status in IN_PROGRESS), key=_by_time, default=None)
+        found = [row for row in self.rows if row.status in IN_PROGRESS]
+        return max(found, key=lambda row: (row.last_step_at, row.task), default=None)
 
     @property
     def failures(self) -> tuple[tuple[Verification, Failure], ...]:
@@ -336,10 +332,6 @@ class Overview(Value):
             return "phase-gate verify start"
         stuck = next((row for row in self.rows if row.status not in FINISHED), None)
         return "" if stuck is None else f"phase-gate verify status --task {stuck.task}"
-
-
-def _by_time(row: Verification) -> tuple[str, str]:
-    return row.last_step_at, row.task
 
 
 def load_overview(state_folder: Path, look: Callable[[str], State | None], refused: tuple[str, ...] = ()) -> Overview:

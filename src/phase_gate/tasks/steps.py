@@ -87,7 +87,7 @@ def _refuse_dependencies(session: TaskSession, verification: Verification) -> No
 def report_execution(board: TaskBoard, report: Attachment) -> TaskStatus:
     """Record the executor's report. One that can't be read is a failed attempt."""
     session, result, by = board.open_for(
-        report, read_executor_result, "an executor's report", waits=_WAITS, first=(Status.EXECUTING,)
+        report, read_executor_result, "an executor's report", (Status.EXECUTING,), _WAITS
     )
     with session.step() as step:
         step.refuse_halted()
@@ -142,7 +142,7 @@ def _doubts(result: ExecutorResult, command: str) -> Iterator[str]:
 @again_if_moved
 def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
     """Record the reviewer's verdict. One that can't be read is a failed attempt."""
-    session, verdict, by = board.open_for(attachment, read_verdict, "a verdict", waits=(Status.REVIEWING,))
+    session, verdict, by = board.open_for(attachment, read_verdict, "a verdict", (Status.REVIEWING,))
     with session.step() as step:
         step.refuse_halted()
         require_status(step.current, (Status.REVIEWING,), "there is no evidence to review")
