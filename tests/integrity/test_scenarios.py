@@ -46,7 +46,7 @@ def test_is_judged_as_the_corpus_says(
         request.getfixturevalue("with_proof")
     played = player.play(scenario)
     assert played.refused_by == scenario.refused_by, played.message
-    if is_proven and scenario.refused_by:
+    if is_proven and scenario.refused_by == {EXPERIMENT}:
         assert read()[scenario.name]["proof"] in ({EXPERIMENT, *played.experiments}, NOT_TRIED)
     assert played.next_code not in NOWHERE.get(played.next_command.split(" ")[0], ()), played.next_command
     if scenario.is_cheat or is_proven:  # what is named of honest work comes from a proof
