@@ -66,6 +66,22 @@ def test_of_a_run_that_did_not_end_only_whole_functions_count() -> None:
 
 # --- what dies or never ends with the change
 
+
+def hook(name: str, *body: str, wraps: bool = False) -> str:
+    """Return a source that registers a hook of pytest, and is wrong."""
+    lines = [
+        "import gc",
+        "import pytest",
+        "config = next(each for each in gc.get_objects() if isinstance(each, pytest.Config))",
+        "class Quiet:",
+        f"    @pytest.hookimpl({'wrapper' if wraps else 'tryfirst'}=True)",
+        f"    def {name}:",
+        *(f"        {line}" for line in body),
+        "config.pluginmanager.register(Quiet())",
+    ]
+    return "\n".join([*lines, WRONG])
+
+
 LOOPS = "def add(a, b):\n    while True:\n        pass\n"
 KILLS = {
     "exits": ("import os\n\n\ndef add(a, b):\n    os._exit(3)\n", "with exit status 3"),
@@ -73,6 +89,7 @@ KILLS = {
     "stops-pytest": ("import pytest\n\n\ndef add(a, b):\n    pytest.exit('enough', 0)\n", "stopped at test_calc.py"),
     "exits-on-import": ("import os\n\nos._exit(0)\n", "pytest ended too early, with exit status 0"),
     "exits-as-pytest-does": ("import os\n\nos._exit(4)\n", "with exit status 4"),
+    "drops-it": (hook("pytest_collection_modifyitems(self, items)", "items.clear()"), "stopped at test_calc.py"),
     "never-ends": (LOOPS, "it did not end in"),
 }
 
@@ -243,6 +260,12 @@ def test_nothing_of_ours_is_seen_there(tmp_path: Path, kind: Kind, monkeypatch: 
     assert report_of(tmp_path) == Report(has_passed=True)
 
 
+def test_a_check_that_the_code_calls_is_the_tests_own(tmp_path: Path) -> None:
+    test = "from calc import call\n\n\ndef test_add():\n    def check():\n        assert 1 == 2\n\n    call(check)\n"
+    write(tmp_path, {"test_calc.py": test, "calc.py": "def call(check):\n    check()\n"})
+    assert report_of(tmp_path).is_own_check({"test_calc.py"})
+
+
 def test_a_check_of_an_installed_helper_is_the_tests_own(tmp_path: Path, kind: Kind) -> None:
     there = tmp_path / ".venv" / "site-packages"
     begin = f"import sys\n\nsys.path.insert(0, {str(there)!r})\nfrom helper import same\n"
@@ -252,21 +275,6 @@ def test_a_check_of_an_installed_helper_is_the_tests_own(tmp_path: Path, kind: K
 
 
 # --- what lies about outcomes
-
-
-def hook(name: str, *body: str, wraps: bool = False) -> str:
-    """Return a source that registers a hook of pytest, and is wrong."""
-    lines = [
-        "import gc",
-        "import pytest",
-        "config = next(each for each in gc.get_objects() if isinstance(each, pytest.Config))",
-        "class Quiet:",
-        f"    @pytest.hookimpl({'wrapper' if wraps else 'tryfirst'}=True)",
-        f"    def {name}:",
-        *(f"        {line}" for line in body),
-        "config.pluginmanager.register(Quiet())",
-    ]
-    return "\n".join([*lines, WRONG])
 
 
 SWALLOWS = ("try:", "    return (yield)", "except AssertionError:", "    return None")

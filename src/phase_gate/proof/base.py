@@ -199,7 +199,7 @@ def prove_change(change: Change, *, seconds: float, show: Show = ignore) -> Proo
         seconds=seconds,
         as_now=change.tests,
         is_change=True,
-        options=settings_of_root(change.root),
+        words=settings_of_root(change.root),
         # If no source changed, the control would equal the treatment.
         has_control=not change.has_only_tests,
     )

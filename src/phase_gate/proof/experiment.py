@@ -56,7 +56,7 @@ class _Experiment:
 
     def __init__(self, trial: Trial, show: Show) -> None:
         self._trial, self._show = trial, show
-        self._laboratory = Laboratory((*trial.options, *trial.words), trial.limit)
+        self._laboratory = Laboratory(trial.words, trial.limit)
         #: Files whose lines count as a target's own check.
         self._checked = trial.frozen | trial.sources_with_tests
         self._sandboxes = Sandboxes(trial)

@@ -23,7 +23,6 @@ from phase_gate.proof.trial import Trial
 from phase_gate.proof.verdicts import MEANINGS, Proof, TargetProof, describe_broken
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.snapshots import FileSnapshot, files_at_cycle_start, hidden_sources
-from phase_gate.storage.tree.fingerprint import changed_before
 from phase_gate.task import Task
 from phase_gate.values import replace
 from phase_gate.workflow.metrics import MetricValue
@@ -121,9 +120,8 @@ def _make(
         root=task.project.root,
         targets=tuple(targets),
         then=then,
-        now={**files, **_changed_beside(task, files, then, since=objects.kept_at(remembered))},
+        now={**files, **hidden_sources(files, task.tree.beside)},  # a step may change sources that git ignores
         frozen=frozenset({*frozen.inventory.files, *frozen.support} - sources),
-        options=("-c", settings) if (settings := frozen.settings.get("option -c")) else (),
         words=_words_of_red(task, {each.name for each in red}),
         sources_with_tests=frozenset({*sources, *frozen.pieces}),
         as_now=frozenset(finding.file for finding in waived if finding.file),
@@ -134,19 +132,6 @@ def _make(
         took=measured.targets_s if measured is not None and has_passed else None,
     )
     return make_proof(trial, show=show)
-
-
-def _changed_beside(task: Task, files: Mapping[str, str], then: FileSnapshot, *, since: float | None) -> dict[str, str]:
-    """Return the sources that git ignores and that the step created or changed.
-
-    A file that existed in RED, and that no run had imported then, is not part of the step.
-    """
-    root = str(task.project.root)
-    return {
-        path: content
-        for path, content in hidden_sources(files, task.tree.beside).items()
-        if path in then.files or (since is not None and not changed_before(root, path, since))
-    }
 
 
 def _waived_findings(state: State, at: str) -> Iterator[Finding]:

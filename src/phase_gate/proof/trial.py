@@ -29,9 +29,7 @@ class Trial(Value):
     now: Mapping[str, str]
     #: Test files and their support files. Every sandbox has them as they were.
     frozen: frozenset[str]
-    #: Options of pytest in RED that change the meaning of tests.
-    options: tuple[str, ...] = ()
-    #: Other arguments in RED: plugins, and options of plugins and of the project.
+    #: Arguments of pytest: in RED, or those that choose its settings.
     words: tuple[str, ...] = ()
     #: Sources that contain parts of tests (examples, inherited tests, assert helpers), whose failures count as checks.
     sources_with_tests: frozenset[str] = frozenset()
@@ -108,17 +106,12 @@ class Sandboxes:
 
     @cached_property
     def changed_twice(self) -> frozenset[str]:
-        """The files that RED changed, and that changed again afterwards. RED may have broken them.
-
-        Empty if all of them are modules that RED added, for example with stubs: their code did not exist before.
-        """
+        """The files that RED changed, and that changed again afterwards. RED may have broken them."""
         began, then = self._trial.began, self._trial.then
         if began is None or not self._trial.has_control:
             return frozenset()
         touched = {*self.changed, *self.before} - self._trial.frozen
-        differing = frozenset(path for path in touched if began.files.get(path) != then.files.get(path))
-        is_new = all(path.endswith(".py") and path not in began.files for path in differing)
-        return frozenset() if is_new else differing
+        return frozenset(path for path in touched if began.files.get(path) != then.files.get(path))
 
     def beginning(self) -> Sandbox:
         """Return the project as it was in RED, but with `changed_twice` as they were at the start of the cycle."""

@@ -114,7 +114,6 @@ LEFT_TEST, LEFT_FUNCTION, LEFT_INNER_CALL, LEFT_CALL, FAILED = range(5)
 _TAKEN_BY: dict[int, tuple[str, ...]] = {
     LEFT_TEST: ("pytest_pyfunc_call",),
     LEFT_INNER_CALL: ("pytest_runtest_call",),
-    FAILED: ("pytest_runtest_makereport", "pytest_runtest_logreport"),
 }
 _RETURNS = frozenset(dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in dis.opmap)
 _HERE = os.path.realpath(os.path.dirname(__file__)) + os.sep
