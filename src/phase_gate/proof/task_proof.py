@@ -111,7 +111,6 @@ def _make(
         return Proof(problem="the files of the phase before were not kept")
     measured = state.measurement
     has_passed = measured is not None and measured.tree == tree and measured.measured.metrics.get("tests_failing") == 0
-    waived = tuple(_waived_findings(state, at))
     targets = sorted({bare_id(each) for each in objects.load(state.targets)})
     sources = {path for path, file in frozen.inventory.files.items() if file.is_source}
     then = from_json(FileSnapshot, objects.load(remembered))
@@ -124,7 +123,7 @@ def _make(
         frozen=frozenset({*frozen.inventory.files, *frozen.support} - sources),
         words=_words_of_red(task, {each.name for each in red}),
         sources_with_tests=frozenset({*sources, *frozen.pieces}),
-        as_now=frozenset(finding.file for finding in waived if finding.file),
+        as_now=frozenset(finding.file for finding in _waived_findings(state, at) if finding.file),
         # In REFACTOR the targets also pass without the change, so there is no control.
         has_control=phase.name in {each.next for each in red},
         began=files_at_cycle_start(objects, state, task.project.root, files),

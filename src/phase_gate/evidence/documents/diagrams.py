@@ -29,7 +29,7 @@ _LANGUAGES: Mapping[str, Language] = {
     "c4plantuml": "PlantUML",
 }
 #: A document without any of these words, in lower case, has no diagram.
-WORDS = ("mermaid", "plantuml", "puml", "uml")
+WORDS = ("mermaid", "uml")
 
 
 class Diagram(Value):
@@ -135,11 +135,8 @@ def check(diagrams: Iterable[Diagram], root: Path) -> list[Checked]:
 
 # --- whether Mermaid diagrams are valid
 
-
 #: The message if Mermaid diagrams can't be parsed.
 NO_MERMAN = "no parser for Mermaid is installed (pip install 'pytest-phase-gate[mermaid]')"
-
-
 #: Mermaid's own limit (`maxTextSize`): it draws no diagram with more characters.
 _LONGEST = 50_000
 
@@ -177,7 +174,6 @@ def _parse(parser: Merman, diagram: Diagram) -> Checked:
 
 
 # --- whether PlantUML diagrams are valid
-
 
 NO_PLANTUML = "PlantUML is not installed (put plantuml into PATH)"
 
