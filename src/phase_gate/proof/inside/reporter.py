@@ -214,7 +214,6 @@ class _Reporter:
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
-        self.results.hear_report(report, call)
         if call.excinfo is not None:
             # In a doctest, the example is the check, whatever it raises.
             is_example = type(item).__module__ == "_pytest.doctest"

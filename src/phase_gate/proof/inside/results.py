@@ -108,13 +108,10 @@ class Profile:
 
 # --- whether a report matches what the test did
 
-#: How far an exception got on its way from a test to its report -> the hooks in which a plugin may have caught it. In
+#: How far an exception got on its way from a test to its report -> the hook in which a plugin may have caught it. In
 #: between, there is only pytest's own code.
-LEFT_TEST, LEFT_FUNCTION, LEFT_INNER_CALL, LEFT_CALL, FAILED = range(5)
-_TAKEN_BY: dict[int, tuple[str, ...]] = {
-    LEFT_TEST: ("pytest_pyfunc_call",),
-    LEFT_INNER_CALL: ("pytest_runtest_call",),
-}
+LEFT_TEST, LEFT_FUNCTION, LEFT_INNER_CALL, LEFT_CALL = range(4)
+_TAKEN_BY = {LEFT_TEST: "pytest_pyfunc_call", LEFT_INNER_CALL: "pytest_runtest_call"}
 _RETURNS = frozenset(dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in dis.opmap)
 _HERE = os.path.realpath(os.path.dirname(__file__)) + os.sep
 _PYTEST = os.path.dirname(os.path.realpath(_pytest.__file__)) + os.sep
@@ -167,10 +164,6 @@ class Results:
             self._depth, self._error = depth, type(error).__name__
             raise
 
-    def hear_report(self, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
-        if call.when == "call" and report.outcome != "passed":
-            self._depth = FAILED
-
     def judge(self, report: pytest.TestReport) -> dict[str, str]:
         """Return an objection to a report: that it is false, or that the test's code could not be observed."""
         is_plain = report.when == "call" and not hasattr(report, "wasxfail")
@@ -178,7 +171,8 @@ class Results:
         if not is_plain or report.outcome != "passed" or hasattr(report, "context"):
             return {}
         if self._depth is not None:
-            is_taken = any(map(self._is_taken_by, _TAKEN_BY.get(self._depth, ())))
+            hook = _TAKEN_BY.get(self._depth)
+            is_taken = hook is not None and self._is_taken_by(hook)
             return {} if is_taken else {"lie": f"it raised {self._error}, and is reported as passed"}
         if self._has_begun or report.nodeid not in self._codes:
             return {}
