@@ -85,7 +85,7 @@ def hook(name: str, *body: str, wraps: bool = False) -> str:
 LOOPS = "def add(a, b):\n    while True:\n        pass\n"
 KILLS = {
     "exits": ("import os\n\n\ndef add(a, b):\n    os._exit(3)\n", "with exit status 3"),
-    "is-killed": ("import os\n\n\ndef add(a, b):\n    os.kill(os.getpid(), 9)\n", "was ended by SIGKILL"),
+    "is-killed": ("import os\n\n\ndef add(a, b):\n    os.kill(os.getpid(), 9)\n", "was ended by a signal (Killed)"),
     "stops-pytest": ("import pytest\n\n\ndef add(a, b):\n    pytest.exit('enough', 0)\n", "stopped at test_calc.py"),
     "exits-on-import": ("import os\n\nos._exit(0)\n", "pytest ended too early, with exit status 0"),
     "exits-as-pytest-does": ("import os\n\nos._exit(4)\n", "with exit status 4"),

@@ -29,6 +29,7 @@ from phase_gate.visible import count
 
 #: Python files for tools, which no test depends on.
 _OF_TOOLS = frozenset({"setup.py", "noxfile.py", "conf.py"})
+_INSTALL = "install the project first (pip install -e .), or name its folder as `pythonpath` in pytest's settings"
 
 
 class Change(Value):
@@ -209,7 +210,7 @@ def prove_change(change: Change, *, seconds: float, show: Show = ignore) -> Proo
     own = {part for path in files for part in path.rpartition(".")[0].split("/")}
     missing = {each.missing if each.treatment in ("fails", "unknown") else "" for each in proof.targets}
     if missing and missing <= own:
-        return Proof(problem=f"no module named {min(missing)!r}: {_how_to_install(change.root)}")
+        return Proof(problem=f"no module named {min(missing)!r}: {_INSTALL}")
     targets = tuple(_settle(each, change, own) for each in proof.targets)
     return replace(proof, targets=_tolerate(targets, change.old))
 
@@ -225,12 +226,6 @@ def _settle(target: TargetProof, change: Change, own: Collection[str]) -> Target
     if target.verdict == "proven" and top and top not in own:
         return replace(target, verdict="unknown", why=f"the earlier revision does not import: no module {top!r}")
     return target
-
-
-def _how_to_install(root: Path) -> str:
-    where = "name its folder as `pythonpath` in pytest's settings"
-    can_be_installed = any((root / name).exists() for name in ("pyproject.toml", "setup.py", "setup.cfg"))
-    return f"install the project first (pip install -e .), or {where}" if can_be_installed else where
 
 
 def _tolerate(targets: Targets, old: Collection[str]) -> Targets:

@@ -255,8 +255,7 @@ def _describe_end(heard: Heard, at_work: str, left: str) -> str:
     messages = [line for line in lines if "error: " in line.lower()] or lines
     last = f": {messages[-1][:200]}" if messages else ""
     if heard.status < 0:
-        name = {int(each): each.name for each in signal.Signals}.get(-heard.status, "a signal")
-        return f"pytest was ended by {name}{at}{last}"
+        return f"pytest was ended by a signal ({signal.strsignal(-heard.status)}){at}{last}"
     if left:
         return f"pytest stopped at {left}{last}"
     return f"pytest ended too early{at}, with exit status {heard.status}{last}"
