@@ -245,7 +245,7 @@ def _remember(
     found: dict[str, str] = {}
     complaints: list[str] = []
     for name in wanted_providers(context.wanted, context.configuration):
-        if SINCE.get(name) != since or (only is not None and name not in only):
+        if name not in SINCE[since] or (only is not None and name not in only):
             continue
         if name in known:
             found[name] = known[name]

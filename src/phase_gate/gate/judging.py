@@ -246,15 +246,10 @@ def with_breaker(evaluation: Evaluation, breaker: Breaker) -> Evaluation:
 
 def fact_sources(workflow: Workflow, phase: Phase, declared: tuple[Fact, ...], metrics: Metrics) -> tuple[Fact, ...]:
     """Return the facts that are relevant for a phase and have a value, with the source of the value."""
-    by_name = {fact.name: fact for fact in declared}
-    facts = []
-    for name in sorted(wanted_names(workflow, phase) & workflow.facts.keys()):
-        fact = by_name.get(name)
-        if fact is not None:
-            facts.append(fact)
-        elif name in metrics:
-            facts.append(Fact(name=name, value=metrics[name], source="measured"))
-    return tuple(facts)
+    names = wanted_names(workflow, phase) & workflow.facts.keys()
+    facts = {name: Fact(name=name, value=metrics[name], source="measured") for name in names & metrics.keys()}
+    facts |= {fact.name: fact for fact in declared if fact.name in names}
+    return tuple(facts[name] for name in sorted(facts))
 
 
 def _contradictions(declared: tuple[Fact, ...], metrics: Metrics) -> list[str]:

@@ -60,15 +60,10 @@ PROVIDED: Mapping[str, frozenset[str]] = {
 #: Providers that measure nothing: they remember files for `quality`, and for a proof, which is made when a phase exits.
 ONLY_REMEMBER = frozenset({"sources", "proof", BEGINNING})
 
-#: Providers that compare with an earlier time, and that time.
-SINCE: Mapping[str, Since] = {
-    "git": "phase",
-    "sources": "cycle",
-    "quality": "phase",
-    "documents": "cycle",
-    "proof": "phase",
-    BEGINNING: "cycle",
-    "new_code": "cycle",
+#: Providers that compare with an earlier time, by that time.
+SINCE: Mapping[Since, frozenset[str]] = {
+    "cycle": frozenset({"sources", "documents", BEGINNING, "new_code"}),
+    "phase": frozenset({"git", "quality", "proof"}),
 }
 
 #: Providers whose phase begins at the exit of the previous phase, even if its first run is much later.

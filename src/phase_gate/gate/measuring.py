@@ -138,15 +138,15 @@ def _refused_targets(record: RunRecord, judged: Judgement) -> dict[str, Failure]
 def _find_findings(run: JudgedRun, frozen: list[Finding]) -> tuple[Finding, ...]:
     """Return the problems of the evidence (hard), and anomalies (advisory)."""
     record, judged, why = run.record, run.outcomes, run.why
+    name_failures = _refusals if run.phase.tests == "failing" else _broken_modules
     unfinished = () if not why else (Finding(slug="complete-run", tier="hard", detail=why),)
     return (
         *unfinished,
         *frozen,
         *record.session.doubts,
-        *(_refusals(record, judged) if run.phase.tests == "failing" else ()),
-        *(_broken_modules(record, judged) if run.phase.tests != "failing" else ()),
+        *name_failures(record, judged),
         *_in_the_way(run),
-        *_missing_tests(run),
+        *name_tests("tests-kept", "hard", run.missing, "is frozen, and was deleted", "gone"),
         *find_new_skips(judged),
         *run.traced.findings,
         *name_tests("baseline-kept", "hard", judged.baseline_failing, "passed before this cycle, fails now"),
@@ -253,10 +253,6 @@ def _refusals(record: RunRecord, judged: Judgement) -> list[Finding]:
         )
         for test_id, failure in _refused_targets(record, judged).items()
     ]
-
-
-def _missing_tests(run: JudgedRun) -> tuple[Finding, ...]:
-    return name_tests("tests-kept", "hard", run.missing, "is frozen, and was deleted", "gone")
 
 
 def find_weakened(run: JudgedRun) -> tuple[Finding, ...]:

@@ -109,7 +109,7 @@ def _compare(
         failures=session.failures,
     )
     outcomes = excuse_skips(outcomes, waivers, at=at)
-    kind, why = _classify(record, run, _moved_on(state, run))
+    kind, why = _classify(record, run, state)
     fails = {session.failures.get(test_id) for test_id in outcomes.failing & outcomes.targets}
     stays = goes_back and kind == "complete" and all(each and each.reason == "syntax-error" for each in fails)
     if stays:
@@ -169,21 +169,16 @@ def _name_missing(missing: Iterable[str], past: References, moves: Mapping[str, 
     return tuple(each for each in missing if bare_id(each) not in moves and (frozen is None or each in frozen))
 
 
-def _moved_on(state: State, run: Run) -> str:
-    """Return a reason if the task left the run's phase during the run: its result is outdated."""
-    if run.nested or run.rewinds or state.phase == run.phase:
-        return ""
-    return f"the task moved on to {state.phase} while it ran"
-
-
-def _classify(record: RunRecord, run: Run, moved_on: str) -> tuple[Kind, str]:
+def _classify(record: RunRecord, run: Run, state: State) -> tuple[Kind, str]:
     """Return the first kind that matches, and why it is not a complete run."""
     session = record.session
     buckets = odd_buckets(session.outcomes)
     skipped = buckets.count("skipped") + buckets.count("skipped-if")
     not_run, uncollectable = buckets.count("not-run"), buckets.count("uncollectable")
     collected = len(session.outcomes) - uncollectable
-    interrupted = session.interrupted or moved_on
+    interrupted = session.interrupted
+    if not interrupted and not run.rewinds and state.phase != run.phase:
+        interrupted = f"the task moved on to {state.phase} while it ran"
     if session.is_void:
         return "void", interrupted or "no test was meant to run"
     if run.nested:
