@@ -176,7 +176,7 @@ class Session:
         self._commands, self._home = base / "bin", base / "home"
         self._packages, self._extras = packages, extras
         self._status, self._proofs = 0, proofs
-        self._shell = None if packages else shell
+        self._shell = shell
         for folder in (self.folder, self._commands, self._home):
             folder.mkdir(parents=True)
         python = shlex.quote(sys.executable)

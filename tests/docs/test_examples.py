@@ -118,7 +118,7 @@ def test_drive(example: Example) -> None:
     assert "the last drive: done" in (example.root / "report.html").read_text(encoding="utf-8")
 
 
-def test_custom_evidence(tmp_path: Path) -> None:
+def test_custom_evidence(tmp_path: Path, shell: WarmShell) -> None:
     packages = tmp_path / "packages"
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     shutil.copytree(EXAMPLES / "custom-evidence", tmp_path / "source")
@@ -126,7 +126,7 @@ def test_custom_evidence(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.glob("*.whl")
     shutil.unpack_archive(wheel, packages, "zip")
-    example = Example(Session(tmp_path / "reader", packages=packages)).copy("custom-evidence/sample")
+    example = Example(Session(tmp_path / "reader", packages=packages, shell=shell)).copy("custom-evidence/sample")
     # By the name of its entry point: the suite turns automatic loading off.
     command = "pytest -p open_questions --phase=green --phase-workflow=answered"
 
