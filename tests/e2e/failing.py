@@ -20,10 +20,6 @@ def total(prices, key=None):
     return sum(prices)
 
 
-def find(name):
-    return None
-
-
 def boom():
     raise KeyError("price")
 
