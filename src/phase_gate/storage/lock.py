@@ -38,7 +38,7 @@ def hold_lock(
     """Hold the lock of a task. Raises StateError with the holder's name after `timeout` seconds."""
     if path.is_symlink() or path.is_dir():
         raise refuse(path, OSError("not a plain file"))
-    lock, holder = KernelLock(path, files), _holder_file(path)
+    lock, holder = KernelLock(path, files), path.with_suffix(".holder")
     lock.acquire(timeout=timeout)
     try:
         since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -50,10 +50,6 @@ def hold_lock(
                 remove_file(holder, files)
         finally:
             lock.let_go()  # even after Ctrl-C in the line above
-
-
-def _holder_file(path: Path) -> Path:
-    return path.with_suffix(".holder")
 
 
 def host_name() -> str:
@@ -134,7 +130,7 @@ class KernelLock:
             _unlock(handle)
 
     def _describe_holder(self) -> str:
-        who = load_json(_holder_file(self._path), self._files)
+        who = load_json(self._path.with_suffix(".holder"), self._files)
         try:
             return f": held by pid {who['pid']} on {who['host']} since {who['since']} ({who['command']})"
         except (KeyError, TypeError):

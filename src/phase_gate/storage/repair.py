@@ -9,7 +9,7 @@ import contextlib
 from pathlib import Path
 
 from phase_gate.errors import NotAllowedError, TamperedError
-from phase_gate.gate.state import Event, State
+from phase_gate.gate.state import Event
 from phase_gate.storage.files import read_bytes, write_atomically
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore
@@ -54,18 +54,10 @@ def _last_good(store: TaskStore) -> Opened:
     # Only damage is cut off. A ledger that is unreadable for another reason, such as its key, is not.
     with contextlib.suppress(TamperedError):
         for line, after in store.states():
-            if not line.more and _has_objects(store, after.state):
-                good = after
+            if not line.more:
+                # A transaction without its evidence is not a good one. An object that can't be read at the moment
+                # raises StorageError, so that nothing is cut off in doubt.
+                with contextlib.suppress(TamperedError):
+                    store.check_objects(after.state)
+                    good = after
     return good
-
-
-def _has_objects(store: TaskStore, state: State) -> bool:
-    """Return whether all objects of the state exist: a transaction without its evidence is not a good one.
-
-    Raises StorageError if an object can't be read at the moment, so that nothing is cut off in doubt.
-    """
-    try:
-        store.check_objects(state)
-    except TamperedError:
-        return False
-    return True

@@ -146,7 +146,7 @@ _NAMED = 20
 
 def changed_before_run(folder: Path, files: Mapping[str, str]) -> tuple[str, ...] | None:
     """Return the first files that changed since the last run, to show them; None if that is unknown."""
-    before = _load_last_run(folder)
+    before = load_value(Tree, _last_run_file(folder))
     return None if before is None else changed_paths(before.files, files)[:_NAMED]
 
 
@@ -155,7 +155,7 @@ def changed_since_last_run(folder: Path, tree: str, files: Mapping[str, str]) ->
 
     :param tree: the digest of the files after that run.
     """
-    before = _load_last_run(folder)
+    before = load_value(Tree, _last_run_file(folder))
     return changed_paths(before.files, files) if before is not None and before.digest == tree else ()
 
 
@@ -163,10 +163,6 @@ def save_last_run(folder: Path, tree: str, files: Mapping[str, str]) -> None:
     """Save the content ids after a run, unless there are too many files. Failures are ignored."""
     if len(files) <= _MOST:
         save_cache(_last_run_file(folder), Tree(tree, files))
-
-
-def _load_last_run(folder: Path) -> Tree | None:
-    return load_value(Tree, _last_run_file(folder))
 
 
 def _last_run_file(folder: Path) -> Path:
