@@ -13,7 +13,7 @@ import pytest
 import phase_gate
 from phase_gate.config.configuration import load_configuration, parse_configuration
 from phase_gate.config.documents import read_document
-from phase_gate.config.reading import MAX_BYTES, Items, Node, Table
+from phase_gate.config.reading import MAX_BYTES
 from phase_gate.config.rule_files import apply_overlay, load_shipped_workflow
 from phase_gate.errors import ConfigurationError, DocumentError
 from phase_gate.values import Value, annotation_of, fields, metadata_of
@@ -31,6 +31,7 @@ from phase_gate.workflow.settings import (
     QualitySettings,
     RunDefaults,
 )
+from tests.config.test_workflow_parser import as_json
 
 FULL = """\
 workflow: rules/own.yaml
@@ -301,28 +302,13 @@ def test_a_huge_file_is_not_read_to_its_end(tmp_path: Path) -> None:
 # Schema
 
 
-def as_json(node: Node) -> object:
-    if isinstance(node, Table):
-        return {str(key): as_json(value) for key, value in node.items()}
-    return [as_json(item) for item in node] if isinstance(node, Items) else node.value
-
-
 RIGHT = {
     "full": FULL,
     "nothing": "{}",
-    "workflow": "workflow: tdd",
     "criteria-file": "run: {criteria: criteria.yaml}",
     "one-report": "run: {report: out.json}",
     "task-that-looks-like-a-number": "run: {task: 1.10}",
     "condition-without-replace": "phases: {RED: {condition: iteration > 0, replace: false}}",
-    "empty-phase": "phases: {RED: {}}",
-    "whole-timeout": "lock_timeout: 0",
-    "no-evidence": "evidence: {}",
-    "agents": "agents: {until: cycle}",
-    "nothing-about-agents": "agents: {}",
-    "a-command": "evidence: {commands: {build: {run: make}}}",
-    "quality": "evidence: {quality: {enabled: false, include: []}}",
-    "no-rules-for-documents": "evidence: {documents: {}}",
     "documents": "evidence: {documents: {include: [a.md], exclude: [], minimum_words: 1}}",
 }
 
