@@ -92,17 +92,13 @@ def _commit(step: Step) -> str:
     paths = _changed(root, _work(step))
     if not paths:
         raise NotAllowedError(f"git sees no change in the files of {session.task}", remedy=stands)
-    tracked = os.fsdecode(try_git(root, "ls-files", "-z", "--", *paths) or b"").split("\0")
-    new = [path for path in paths if path not in tracked]
+    _git(root, "add", "--", *paths)
     try:
-        if new:
-            _git(root, "add", "--intent-to-add", "--", *new)
         # --only: other staged changes stay staged, and are not committed.
         _git(root, "commit", "--quiet", "--only", "-m", _message(current), "--", *paths)
     except NotAllowedError:
-        if new:
-            with contextlib.suppress(NotAllowedError):
-                _git(root, "reset", "--quiet", "--", *new)
+        with contextlib.suppress(NotAllowedError):
+            _git(root, "reset", "--quiet", "--", *paths)
         raise
     commit = head_of(root)
     # A git hook may have changed the files, or committed other ones than those that were approved.

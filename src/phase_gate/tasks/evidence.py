@@ -110,11 +110,8 @@ def record_name(workflow: Workflow, phase: Phase) -> str:
 
 def _failed_phase(task: Task, workflow: Workflow, phase: Phase) -> Phase | None:
     """Return the phase that a recovery leads back to, if it is the failed one; None without such a record."""
-    pipeline = find_pipeline(task.state)
-    if pipeline is None or not phase.recovers:
-        return None
-    record = read_artifact(task.project.root, rules_of(workflow).artifacts[record_name(workflow, phase)]).document
-    if not isinstance(record, RootCause) or record.rewind_to not in ("", pipeline.failed_phase):
+    pipeline, record = find_pipeline(task.state), read_root_cause_of(task) if phase.recovers else None
+    if pipeline is None or record is None or record.rewind_to not in ("", pipeline.failed_phase):
         return None
     return workflow.phase(pipeline.failed_phase)
 

@@ -84,7 +84,7 @@ _FEEDBACK: Mapping[FailureType, str] = {
     FailureType.REVIEWER_EDIT: "REVIEWER CHANGED FILES:\n{error}\n\n"
     "Keep that or take it back, then report again: the verify command is run on what is there.",
     FailureType.BLOCKED: "BLOCKED:\n{error}\n\nBLOCKING DEPENDENCY: {dependency}\n{way}",
-    FailureType.TIMEOUT: "TIMEOUT:\n{error}\n\nPARTIAL PROGRESS:\n{listed}\n\nOptions:\n"
+    FailureType.TIMEOUT: "TIMEOUT:\n{error}\n\nPARTIAL PROGRESS:\n{progress}\n\nOptions:\n"
     "1. Retry with an extended time-out: up to {most:g} s for the {step} step, {minutes:g} minutes for the whole gate\n"
     "2. Manual intervention: find out what takes so long\n"
     "3. Skip with a warning: phase-gate verify skip, by a person",
@@ -111,6 +111,7 @@ def explain_failure(session: TaskSession) -> str:
         command=verification.spec.verify,
         code="none" if last.exit_code is None else last.exit_code,
         listed="\n".join(f"- {line}" for line in lines),
+        progress="\n".join(f"- {line}" for line in last.lines) or "none was seen",
         numbered="\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1)),
         dependency=found.name or "not named",
         way=found.way,
