@@ -33,7 +33,6 @@ REVIEWED = {
     ("config/documents.py", "mapping values"): "a message of PyYAML",
     ("storage/tree/git_command.py", "gitdir:"): "a file of git's",
     ("proof/sandbox_runs.py", "error: "): "what pytest says of its options, for people",
-    ("tasks/verify_run.py", "phase gate: recorded for task "): "the output of a run of pytest, with our lines below it",
 }
 
 

@@ -39,7 +39,7 @@ _MEANINGS: Mapping[int, Mapping[str, str]] = {
         "state-rolled-back": "The state folder is older than the last one you used: an old copy is back.",
         "state-foreign": "The ledger belongs to another task, or replaces one whose cycle is open.",
         "state-schema": "Another version wrote the state. It was left unchanged.",
-        "state-key": "The ledger was created with another PHASE_GATE_KEY, or without one. The message says which.",
+        "state-key": "The ledger was created with another PHASE_GATE_KEY, or without one. The message shows which.",
         "lock-timeout": "Another run or command held the lock for too long. The message names it.",
         "state-storage": "A state file can't be read or written. Your tests ran, but nothing was recorded.",
         "store-unreachable": "The shared store does not answer. Your tests ran, but nothing was recorded.",

@@ -568,7 +568,7 @@ def test_every_verdict_is_in_the_ledger_with_its_values(project: Project) -> Non
     ]
     text = project.call("history", "--events")
     assert text.has("evaluated", "both gates are open: GREEN has exited", "1 test already passes")
-    assert project.call("audit").has(f"{len(given)} evaluated", "intact")
+    assert project.call("audit").has("intact")
 
 
 # --- DG-17 -------------------------------------------------------------------------------------------------------

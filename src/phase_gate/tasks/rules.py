@@ -34,7 +34,7 @@ from phase_gate.workflow.sections import DEFAULT_TIMEOUTS, GATE_TIMEOUT, MAX_TIM
 #: The number of failures of a task, and of a wave's failing tasks, that needs a person. Before, a task is retried. A
 #: blocked task is not retried: it waits.
 FAILURES, WAVE = 3, 3
-#: The same for failures of one type: the number, and how it is said.
+#: The same for failures of one type: the number, and its wording.
 OF_A_TYPE: Mapping[FailureType, tuple[int, str]] = {
     FailureType.MALFORMED: (FAILURES, "{} malformed results: manual review"),
     FailureType.ARCHITECT_REJECTION: (2, "the reviewer rejected it {} times"),

@@ -199,7 +199,7 @@ def lint_task(spec: TaskSpec) -> tuple[str, ...]:
 # --- the words of a command
 
 
-#: Quoted text, in which signs have no special meaning. Within double quotes, a shell substitutes all the same.
+#: Quoted text, in which signs have no special meaning. Within double quotes, a shell still substitutes.
 _QUOTES = re.compile(r"'[^']*'|\"(?:\\.|(?!\$\(|`)[^\"\\])*\"|\\.", re.DOTALL)
 #: Signs that can hide a failure: pipes, lists, redirections, brackets, comments, substitutions.
 _SIGN = re.compile(r"\|\|?|[;&<>()`\n]|\$\(|(?<!\S)#")
