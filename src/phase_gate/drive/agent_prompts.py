@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from phase_gate.drive.loop import Session
-from phase_gate.report.panel import render_panel
 from phase_gate.report.prompt import render_prompt
 from phase_gate.task import Task
 from phase_gate.tasks.artifacts import find_files
@@ -95,9 +94,6 @@ def _status_lines(session: Session, task: Task, phase: Phase, notes: list[str], 
         if standing.next_hint:
             yield f"What to do: {show_line(standing.next_hint)}."
     yield from (f"- {show_line(note)}" for note in notes)
-    if is_here and state.iteration > 0 and state.evaluation is not None:
-        yield ""
-        yield from (f"    {show_line(row.text)}" for row in render_panel(state.evaluation, verbosity=1))
     if is_here and log is not None:
         yield from ("", f"The end of the last run (all of it: {session.relative(log)}):", "")
         output = log.read_text(encoding="utf-8", errors="replace")[-_CHARACTERS:]
