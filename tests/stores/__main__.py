@@ -38,7 +38,6 @@ PROOFS: dict[str, dict[str, Any]] = {
     "folder": _HANDED,
     "git-file": {**_CROWD, **_MANY, **_FAILURES, **_HANDED},
     "git-ssh": _CROWD,
-    "git-https": _CROWD,
     "postgresql": {**_CROWD, **_MANY, **_FAILURES, **_KILLED, **_HANDED},
 }
 
@@ -66,7 +65,7 @@ def main() -> int:
     only = parser.parse_args().only
     for kind, proofs in PROOFS.items():
         if kind != "folder" and kind not in kinds.KINDS:
-            print(f"{kind}: not tried: its server is not installed (Debian: git, openssh-server, openssl, postgresql)")
+            print(f"{kind}: not tried: its server is not installed (Debian: git, openssh-server, postgresql)")
             continue
         for name, proof in proofs.items():
             if only in f"{kind}: {name}":

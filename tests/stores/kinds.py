@@ -23,7 +23,7 @@ from phase_gate.stores.postgresql_store import PostgresqlStore
 from phase_gate.stores.shared import SharedStore
 from tests.stores import in_memory
 from tests.stores.database import Database, is_installed, shared_database
-from tests.stores.git_servers import SSHD, serve_by_https, serve_by_ssh
+from tests.stores.git_servers import SSHD, serve_by_ssh
 
 
 class Server(Protocol):
@@ -151,13 +151,6 @@ def git_by_ssh(folder: Path) -> Iterator[GitServer]:
         yield GitServer(bare, f"{address}{bare}", variables)
 
 
-@contextlib.contextmanager
-def git_by_https(folder: Path) -> Iterator[GitServer]:
-    bare = make_bare(folder / "remote.git")
-    with serve_by_https(folder) as (address, variables):
-        yield GitServer(bare, f"{address}{bare.name}", variables)
-
-
 # --- PostgreSQL
 
 
@@ -222,7 +215,5 @@ if shutil.which("git"):
     KINDS |= {"git-file": git_by_file}
     if SSHD is not None:
         KINDS |= {"git-ssh": git_by_ssh}
-    if shutil.which("openssl"):
-        KINDS |= {"git-https": git_by_https}
 if is_installed():
     KINDS |= {"postgresql": postgresql}

@@ -24,16 +24,14 @@ from tests.stores.kinds import KINDS, Server
 pytestmark = pytest.mark.processes
 
 
-#: By ssh and https every question takes more processes, and the server does the same: a few tests in the suite, all of
-#: them with `tox -e sweeps`.
-SAMPLED = frozenset({"git-ssh", "git-https"})
+#: By ssh every question takes more processes, and the server does the same: a few tests in the suite, all of them with
+#: `tox -e sweeps`.
 SAMPLE = frozenset({"test_what_is_added_is_read", "test_the_second_of_two_is_told_that_it_moved"})
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "server" in metafunc.fixturenames:
-        name = metafunc.function.__name__
-        long = {kind for kind in SAMPLED if name not in SAMPLE}
+        long = {"git-ssh"} if metafunc.function.__name__ not in SAMPLE else set()
         kinds = [pytest.param(kind, marks=[pytest.mark.sweep] if kind in long else []) for kind in KINDS]
         metafunc.parametrize("server", kinds, indirect=True)
 

@@ -306,6 +306,7 @@ def test_a_password_is_never_shown(tmp_path: Path) -> None:
     with pytest.raises(StoreUnreachableError) as caught:
         open_store(address, tmp_path / "store", os.environ).read("default", Head())
     assert "s3cret" not in str(caught.value)
+    assert "not allowed" not in str(caught.value), "https may be used"
 
 
 # --- how often git is asked, and its server: a list of tasks costs no more than one task does
