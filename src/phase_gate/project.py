@@ -23,7 +23,6 @@ from phase_gate.storage.root import (
 from phase_gate.storage.store import TaskStore
 from phase_gate.storage.tree.fingerprint import Tree, take_tree
 from phase_gate.values import Value, replace
-from phase_gate.workflow.conditions import TREES
 from phase_gate.workflow.model import Workflow
 from phase_gate.workflow.names import run_command, step_command
 from phase_gate.workflow.settings import DEFAULT_WORKFLOW, FILE_NAME, Configuration
@@ -264,6 +263,8 @@ def load_compiled(name: str) -> Workflow | None:
         document = (COMPILED_FOLDER / f"{name}.json").read_bytes()
     except (OSError, ValueError):
         return None
+    from phase_gate.workflow.conditions import TREES  # here, not above: `check` evaluates no condition
+
     compiled = json.loads(document)
     TREES.update(compiled.pop("trees"))
     return from_json(Workflow, compiled)
