@@ -38,7 +38,10 @@ class OldTest(unittest.TestCase):
 COUNTS = {"passed": 5, "skipped": 1, "xfailed": 1}
 
 
-@pytest.mark.parametrize(("works", "problems"), [(True, 0), (False, 2)], ids=["clean", "not-clean"])
+@pytest.mark.parametrize(
+    ("works", "problems"),
+    [pytest.param(True, 0, id="clean"), pytest.param(False, 2, id="not-clean", marks=pytest.mark.sweep)],
+)
 def test_what_the_gate_makes_of_a_suite(tmp_path: Path, works: bool, problems: int) -> None:
     (tmp_path / "sample").mkdir()
     (tmp_path / "sample" / "test_sample.py").write_text(SUITE.format(works=works), encoding="utf-8")
