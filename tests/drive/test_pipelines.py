@@ -156,18 +156,6 @@ def test_voters_who_do_not_agree_send_the_plan_back(pipeline: PipelineDrive) -> 
     assert not pipeline.track.events("attempt-failed"), "that is no gate that failed"
 
 
-BUSY: Turn = {"exit": 1, "err": "API Error: 429 rate_limit_error\n"}
-
-
-def test_a_voter_whose_client_is_busy_is_asked_again(pipeline: PipelineDrive) -> None:
-    pipeline.plan({"PLAN": [PLAN], "agent": [{}], "RECOVERY": [{}]}, [[YES], [BUSY, BUSY, YES]], until="PLAN")
-    rows = pipeline.rows(code=0)
-    assert [row["event"] for row in rows].count("waits") == 2
-    assert [pipeline.turns(role) for role in ("PLAN", "voter1", "voter2")] == [1, 1, 3], "and only that one"
-    assert len(pipeline.track.events("reviewed")) == 2
-    assert len(pipeline.track.iterations()) == 1, "waiting is no iteration, and no failure of the plan"
-
-
 @pytest.mark.sweep
 def test_a_voter_without_a_login_needs_a_person(pipeline: PipelineDrive) -> None:
     no: Turn = {"exit": 1, "say": "Invalid API key · Please run /login\n"}
