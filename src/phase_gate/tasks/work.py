@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from phase_gate.errors import NotAllowedError
 from phase_gate.gate.state import WORK
+from phase_gate.storage.root import DEFAULT_TASK
 from phase_gate.values import Value, field
 from phase_gate.workflow.sections import MAX_TIMEOUTS
 
@@ -96,7 +97,7 @@ class Work(Value):
 
     @property
     def is_pipeline(self) -> bool:
-        return False
+        return isinstance(self, Pipeline)
 
     @property
     def last_failure(self) -> Failure | None:
@@ -108,8 +109,6 @@ class Work(Value):
 
 #: Characters in the name of a task's folder.
 _MAX_SLUG = 64
-#: The task without a name, which is in the state folder itself.
-_RESERVED = ("default",)
 
 
 class TaskSpec(Value):
@@ -143,7 +142,7 @@ class TaskSpec(Value):
 def task_slug(name: str) -> str:
     """Return the name of the task's folder: `Task 3: Create PlannerId` is stored in `task-3-create-plannerid`."""
     slug = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
-    is_whole = name.isascii() and slug not in _RESERVED and 0 < len(slug) <= _MAX_SLUG
+    is_whole = name.isascii() and slug != DEFAULT_TASK and 0 < len(slug) <= _MAX_SLUG
     if is_whole:
         return slug
     # Two names could have the same slug if letters were replaced or cut, so add a hash.
@@ -234,10 +233,6 @@ class Skip(Value):
     by: str
     at: str
 
-    @property
-    def mark(self) -> str:
-        return "unverified" if self.kind else "forced"
-
 
 class Verification(Work):
     """One task, from `verify start` on."""
@@ -318,7 +313,9 @@ class Verification(Work):
     @property
     def word(self) -> str:
         """The status as shown in a list of tasks."""
-        return str(self.status) if self.skip is None else f"complete ({self.skip.mark})"
+        if self.skip is None:
+            return str(self.status)
+        return "complete (unverified)" if self.skip.kind else "complete (forced)"
 
 
 # --- a pipeline
@@ -364,10 +361,6 @@ class Pipeline(Work):
     recoveries: int = 0
     #: The phase that follows the exited one.
     leads_to: str = ""
-
-    @property
-    def is_pipeline(self) -> bool:
-        return True
 
     @property
     def pending(self) -> tuple[Request, ...]:
