@@ -152,7 +152,7 @@ class Ownership:
 
     def is_foreign(self, file: str) -> bool:
         """Return whether the file is not installed: the project's own, or from a folder that a path variable names."""
-        return os.path.isfile(file) and not is_installed(real_path(file))
+        return not file.startswith(_INSTALLED) and os.path.isfile(file) and not is_installed(real_path(file))
 
     def shown(self, file: str) -> str:
         path = real_path(file)

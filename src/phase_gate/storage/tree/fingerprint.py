@@ -200,10 +200,15 @@ def compile_globs(globs: Iterable[str]) -> Callable[[str], bool]:
 
 @functools.cache
 def _compile_globs(globs: tuple[str, ...]) -> Callable[[str], bool]:
-    if not globs:
-        return lambda path: False
-    matches = re.compile("|".join(f"(?:{_glob_to_regex(glob)})" for glob in globs), re.S).fullmatch
-    return lambda path: matches(path) is not None
+    # Two forms need no regular expression, which takes long to compile and to try on each of many files.
+    ends = {glob: glob[1:] for glob in globs if glob.startswith("*.") and not set(glob[1:]) & set("*?/")}
+    starts = {glob: glob[:-2] for glob in globs if glob.endswith("/**") and not set(glob[:-3]) & set("*?./")}
+    suffixes, folders = tuple(ends.values()), tuple(starts.values())
+    others = [glob for glob in globs if glob not in ends and glob not in starts]
+    if not others:
+        return lambda path: path.endswith(suffixes) or path.startswith(folders)
+    matches = re.compile("|".join(f"(?:{_glob_to_regex(glob)})" for glob in others), re.S).fullmatch
+    return lambda path: path.endswith(suffixes) or path.startswith(folders) or matches(path) is not None
 
 
 def _glob_to_regex(glob: str) -> str:
