@@ -10,7 +10,7 @@ import pytest
 
 from phase_gate.cli import main
 from phase_gate.stores import choosing
-from tests.storage.stores import begin, open_store
+from tests.storage.stores import begin, contents, open_store
 from tests.stores.in_memory import STORE, Server, install, machine
 from tests.stores.kinds import make_bare
 from tests.support import Result
@@ -83,6 +83,18 @@ def test_a_folder_that_the_store_knows_nothing_of_is_not_mixed_in(gate: Gate, se
     ran = gate("status")
     assert (ran.code, ran.has("is in this folder", "PHASE_GATE_STORE=folder")) == (13, True)
     assert not server.rows
+
+
+def test_a_driven_agent_reads_the_copy_and_adds_nothing(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin(open_store(folder()))
+    monkeypatch.setenv("PHASE_GATE_STORE", "withheld")
+    before = contents(folder())
+    assert [gate(*words).code for words in (("status",), ("check",), ("verify", "status"))] == [10, 10, 10]
+    for words in (("withdraw",), ("audit", "--accept-rollback", "--reason", "it is mine", "--by", "ada")):
+        assert gate(*words).code in (11, 13)
+    ran = gate("rewind", "RED", "--reason", "begin again")
+    assert (ran.code, ran.has("[store-unreachable]", "phase-gate drive runs the tests")) == (11, True)
+    assert contents(folder()) == before
 
 
 # --- init
