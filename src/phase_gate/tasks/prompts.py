@@ -16,7 +16,7 @@ from phase_gate.tasks.board import TaskSession
 from phase_gate.tasks.changes import read_diff
 from phase_gate.tasks.rules import Overview, needs_manual_review
 from phase_gate.tasks.show import evidence_chain
-from phase_gate.tasks.work import FINISHED, STEPS, FailureType, Status, TaskSpec, Verification, require_verification
+from phase_gate.tasks.work import FINISHED, STEPS, FailureType, Status, Verification, require_verification
 from phase_gate.values import Value
 from phase_gate.visible import show_line, show_text
 from phase_gate.workflow.sections import GATE_TIMEOUT, MAX_TIMEOUTS
@@ -150,25 +150,22 @@ def write_executor_prompt(session: TaskSession, *, answer: str = "") -> str:
     if failed:
         rows += ["# What failed last time\n", _quote(show_text(failed)), ""]
     if verification.status not in FINISHED:
+        form = {
+            "status": "success",
+            "task_name": spec.name,
+            "files_modified": ["..."],
+            "verification": {"command": spec.verify, "exit_code": 0, "output_summary": "{summary}"},
+            "done_criteria_met": True,
+            "evidence": "{description}",
+        }
         where = f"write this, filled in, as YAML alone into\n`{answer}`:" if answer else "print this as YAML alone:"
         rows += [
             f"# Report\n\nWhen you are done, {where}\n",
-            textwrap.indent(_block(_report_form(spec)), "    "),
+            textwrap.indent(_block(form), "    "),
             "\nstatus is success, failure or blocked; failure and blocked need `error:`, and blocked may name a task",
             "in `blocked_by:`. Write what fixed an earlier failure into `resolution:`.\n",
         ]
     return "\n".join(rows)
-
-
-def _report_form(spec: TaskSpec) -> dict[str, Any]:
-    return {
-        "status": "success",
-        "task_name": spec.name,
-        "files_modified": ["..."],
-        "verification": {"command": spec.verify, "exit_code": 0, "output_summary": "{summary}"},
-        "done_criteria_met": True,
-        "evidence": "{description}",
-    }
 
 
 # --- the bundle for the reviewer of a verify task

@@ -240,10 +240,6 @@ def step_rows(verification: Verification, evaluation: Evaluation | None, escalat
 # --- all verify tasks
 
 
-#: Statuses in which the worker is shown.
-_HELD = frozenset({Status.EXECUTING, Status.VERIFYING, *NOT_PASSED})
-
-
 def task_rows(rows: Iterable[Verification]) -> list[str]:
     """Return one line per task."""
     rows = list(rows)
@@ -252,7 +248,7 @@ def task_rows(rows: Iterable[Verification]) -> list[str]:
     return [
         f"{row.task:{width}}  {row.word:{states}}  step {row.step}/3  {count(row.attempt, 'attempt')}"
         + (f"  wave {row.wave}" if row.wave else "")
-        + (f"  {row.by} since {row.began_at[:19]}Z" if row.by and row.status in _HELD else "")
+        + (f"  {row.by} since {row.began_at[:19]}Z" if row.by else "")
         + ("  weak" if row.is_weak else "")
         + (f"  {row.commit[:10]}" if row.commit else "")
         for row in rows
