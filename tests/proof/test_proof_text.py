@@ -51,10 +51,6 @@ def test_says_what_to_do_where_it_is_refused(targets: tuple[TargetProof, ...], s
     assert message in render_proof(proof, CHANGE, strict=strict).markdown
 
 
-def test_says_nothing_to_do_where_no_change_is_asked_about() -> None:
-    assert "next:" not in render_proof(Proof(targets=(PROVEN, IDLE))).text
-
-
 def test_doubts_come_first_and_guards_are_no_fault() -> None:
     text = render_proof(Proof(targets=(PROVEN, GUARD, FLAKY, UNKNOWN)), CHANGE).text
     assert [row for row in text.splitlines() if row[1:].startswith(" t.py")] == [

@@ -322,12 +322,3 @@ def test_nothing_is_left_of_a_proof_that_was_killed(
     assert has_ended(int(started.read_text(encoding="utf-8")))
     assert str(tmp_path) not in Path("/proc/self/mountinfo").read_text(encoding="utf-8")
     assert sorted(path.name for path in root.iterdir()) == ["calc.py", "test_calc.py"]
-
-
-def test_there_are_no_sandboxes_on_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What can't be made there is said, and nothing is taken for proven."""
-    monkeypatch.delattr(os, "killpg")
-    monkeypatch.delattr(os, "getuid")
-    proof = prove(tmp_path / "project", {"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD}, TARGETS)
-    assert "no sandboxes on Windows" in proof.problem
-    assert not proof.targets
