@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from phase_gate.recording.witness import CHANNEL, read_worker
+from phase_gate.recording.workers import CHANNEL, read_worker
 from tests.support import FAILING_TESTS, Project
 
 PATCHED = """\

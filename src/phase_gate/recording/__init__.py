@@ -57,7 +57,9 @@ MakeShard = Callable[["Project", "Hello", str], "RecordedSession"]
 def start(config: pytest.Config, make_shard: MakeShard | None = None) -> None:
     """Start recording: a worker sends its observations, any other process keeps the record."""
     if hasattr(config, "workerinput"):
-        _start_worker(config)
+        from phase_gate.recording.workers import start_worker
+
+        start_worker(config)
         return
     from phase_gate import exit_codes
     from phase_gate.errors import NotAllowedError, PhaseGateError, StoreUnreachableError
@@ -93,24 +95,6 @@ def _choose(config: pytest.Config, make_shard: MakeShard | None) -> RecordedSess
     from phase_gate.runs.sessions import TestRun
 
     return TestRun(project, hello, is_void=bool(void_option(config)))
-
-
-def _start_worker(config: pytest.Config) -> None:
-    from phase_gate.codec import from_json
-    from phase_gate.gate.measured import Wanted
-    from phase_gate.recording.witness import CHANNEL, Witness, WorkerHooks
-
-    os.environ.pop("PHASE_GATE_PHASE", None)  # processes that tests start are not runs of a verify command
-    workerinput: dict[str, object] = config.workerinput  # type: ignore[attr-defined]
-    wanted = from_json(Wanted, workerinput.get(CHANNEL, {"root": "."}))
-    witness = Witness(config, wanted)
-    witness.register(phase_gate_witness=witness, phase_gate_worker=WorkerHooks(config, witness))
-    if wanted.reasons:
-        from pathlib import Path
-
-        from phase_gate.recording.reasons import ReasonHooks
-
-        config.pluginmanager.register(ReasonHooks(Path(wanted.root)), "phase_gate_reasons")
 
 
 def confirm(config: pytest.Config) -> int | None:

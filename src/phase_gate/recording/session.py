@@ -15,12 +15,11 @@ import pytest
 
 from phase_gate import exit_codes
 from phase_gate.bound import time
-from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, PhaseGateError, as_fault
 from phase_gate.recording.document import make_document
 from phase_gate.recording.request import beginning, is_extended, void_option
 from phase_gate.recording.tally import OutcomeHooks
-from phase_gate.recording.witness import CHANNEL, Hooks, Witness
+from phase_gate.recording.witness import Hooks, Witness
 from phase_gate.report.panel import WIDTH, Line, name_root, render_problem
 from phase_gate.runs.hello import hide_from_tests
 from phase_gate.runs.sessions import REPORT_FAULT, RecordedSession, Screen
@@ -59,6 +58,14 @@ class SessionHooks(Hooks):
             phase_gate_session=self,
             phase_gate_last_word=_LastWord(self),
         )
+        if self._has_workers:
+            from phase_gate.recording.workers import ControllerHooks
+
+            self._witness.register(phase_gate_workers=ControllerHooks(self.session.wanted, self._ended))
+
+    @property
+    def _has_workers(self) -> bool:
+        return getattr(self._config.option, "dist", "no") != "no"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -76,16 +83,11 @@ class SessionHooks(Hooks):
             self._problem = as_fault(error, remedy=REPORT_FAULT)
         else:
             # If workers run the tests, they have to know it, and hide it themselves.
-            if getattr(self._config.option, "dist", "no") == "no":
+            if not self._has_workers:
                 self._show_again = hide_from_tests()
 
     def pytest_report_header(self) -> str | list[str]:
         return show_line(self.session.header) if self.session.header and not self.process.is_left() else []
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:
-        # The data that a worker needs from us; it gets everything else from pytest.
-        node.workerinput[CHANNEL] = to_json(self.session.wanted)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:

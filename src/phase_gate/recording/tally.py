@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Any
 
 import pytest
 
 from phase_gate.codec import spell_out
 from phase_gate.gate.measured import Finding, Seen
 from phase_gate.gate.outcomes import FAILING, Bucket, Failure
-from phase_gate.recording.witness import Hooks, read_worker
+from phase_gate.recording.witness import Hooks
 
 
 class OutcomeHooks(Hooks):
-    """Folds reports, and collects the observations of workers."""
+    """Folds reports."""
 
     def __init__(self) -> None:
         self.buckets = Buckets()
@@ -28,36 +27,16 @@ class OutcomeHooks(Hooks):
         #: Why the session ended early; empty if it did not.
         self.interrupted = ""
         self.internal_error = False
+        #: Filled by `workers`, where workers run the tests.
         self.workers: list[Seen] = []
         self.silent_workers: list[Finding] = []
-        self._usage_error_on_worker = False
+        self.has_usage_error = False
         # Called three times per test, for each stage: a setup error or a crashed worker has no call stage.
         self.pytest_runtest_logreport = self.buckets.fold
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.nodes = [item.nodeid for item in session.items]
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
-        # Every worker collects the same tests. If they differ, keep the union.
-        self.nodes = list(dict.fromkeys((*self.nodes, *ids))) if self.nodes else list(ids)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        # The controller itself notices only that no test was collected.
-        output = getattr(node, "workeroutput", {})
-        self._usage_error_on_worker |= output.get("exitstatus") == pytest.ExitCode.USAGE_ERROR
-        seen = read_worker(node)
-        if seen is not None:
-            self.workers.append(seen)
-        else:
-            # The worker crashed, exited early, or had our hooks removed: its observations are lost.
-            name = str(getattr(getattr(node, "gateway", None), "id", "?"))
-            detail = "ended without telling what it saw"
-            self.silent_workers.append(
-                Finding(slug="worker-silent", guard="outcomes-genuine", tier="hard", id=name, detail=detail)
-            )
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -85,7 +64,7 @@ class OutcomeHooks(Hooks):
 
     def is_usage_error(self, exit_status: int) -> bool:
         """Return whether the session ended with a usage error; a test that exits with that status does not count."""
-        found = exit_status == pytest.ExitCode.USAGE_ERROR or self._usage_error_on_worker
+        found = exit_status == pytest.ExitCode.USAGE_ERROR or self.has_usage_error
         return found and not self.interrupted and not self.buckets.reported()
 
 

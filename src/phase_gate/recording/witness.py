@@ -7,10 +7,8 @@ experiment, in its own process.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Generator, Iterable, Iterator
-from json import dumps, loads
 from os import getpid  # bound at import: tests patch `os.getpid`, and some forget to undo it
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -18,14 +16,10 @@ from typing import Any
 
 import pytest
 
-from phase_gate.codec import from_json, to_json
 from phase_gate.gate.measured import Finding, Seen, Wanted
 from phase_gate.recording.ownership import Ownership
 from phase_gate.storage.root import is_in_environment, relative_id
 from phase_gate.workflow.names import PASSES_ALREADY
-
-#: The key in `workeroutput`, and in `workerinput`.
-CHANNEL = "phase_gate"
 
 _GUARD = "outcomes-genuine"
 _MODIFY = "pytest_collection_modifyitems"
@@ -181,39 +175,6 @@ class Witness(Hooks):
             if any(self._ownership.is_foreign(file) for file in files if isinstance(file, str)):
                 return True
         return False
-
-
-class WorkerHooks(Hooks):
-    """Sends the observations of a worker to the controller when the worker ends."""
-
-    def __init__(self, config: pytest.Config, witness: Witness) -> None:
-        self._config, self._witness = config, witness
-        self._process = Process()
-        self._failed: dict[str, None] = {}
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.outcome == "failed":
-            self._failed[report.nodeid] = None
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self) -> None:
-        if self._process.is_left():
-            return  # the controller reports the missing data
-        # An internal error must not end the worker: the controller reports the missing data.
-        with contextlib.suppress(Exception):
-            output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
-            document = {**to_json(self._witness.seen()), "failed": list(self._failed)}
-            # One string: a list would pass through functions that a test may have left patched.
-            output[CHANNEL] = dumps(document)
-
-
-def read_worker(node: Any) -> Seen | None:
-    """Return the observations that a worker sent when it ended; None if they are missing or unreadable."""
-    try:
-        return from_json(Seen, loads(node.workeroutput[CHANNEL]))
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return None
 
 
 def _group_of(item: pytest.Item) -> str:
