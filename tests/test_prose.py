@@ -31,7 +31,7 @@ REVIEWED = {
     ("agents/tools.py", "*** Begin Patch"): "how a patch begins that an agent gives to its tool",
     ("cli/doctor.py", "phase-gate: "): "what a hook that was run as a process prints for VS Code",
     ("config/documents.py", "mapping values"): "a message of PyYAML",
-    ("storage/tree/git_command.py", "gitdir:"): "a file of git's",
+    ("storage/git_command.py", "gitdir:"): "a file of git's",
     ("proof/sandbox_runs.py", "error: "): "what pytest says of its options, for people",
 }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from phase_gate.codec import from_json
 from phase_gate.errors import PhaseGateError, StateError, UsageError, WorkflowError
+from phase_gate.storage.fingerprint import Tree, take_tree
 from phase_gate.storage.opening import guard_file
 from phase_gate.storage.root import (
     DEFAULT_TASK,
@@ -21,7 +22,6 @@ from phase_gate.storage.root import (
     task_names,
 )
 from phase_gate.storage.store import TaskStore
-from phase_gate.storage.tree.fingerprint import Tree, take_tree
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Workflow
 from phase_gate.workflow.names import run_command, step_command
@@ -187,13 +187,13 @@ class Project(Value):
 
     def take_data(self, folders: Iterable[str], keep: Callable[[str], bool]) -> dict[str, str]:
         """Return the wanted files below these folders, with the ids of their contents; none that git ignores."""
-        from phase_gate.storage.tree.fingerprint import take_data
+        from phase_gate.storage.fingerprint import take_data
 
         return take_data(self.root, tuple(folders), state_folder=self.state_folder, keep=keep)
 
     def list_files(self, keep: Callable[[str], bool]) -> list[str]:
         """Return the wanted files of the project, those too that git does not track yet; none that it ignores."""
-        from phase_gate.storage.tree.listing import list_files
+        from phase_gate.storage.listing import list_files
 
         return list_files(self.root, state_folder=self.state_folder, keep=keep)
 
@@ -206,7 +206,7 @@ class Project(Value):
         found = {path: shown[path] for path in paths if path in shown}
         others = [path for path in paths if path not in shown]
         if others:
-            from phase_gate.storage.tree.fingerprint import take_contents
+            from phase_gate.storage.fingerprint import take_contents
 
             found |= take_contents(self.root, others)
         return found

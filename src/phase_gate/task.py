@@ -15,11 +15,11 @@ from phase_gate.codec import from_json
 from phase_gate.errors import NotAllowedError, PhaseGateError, TamperedError
 from phase_gate.gate.state import DRIVE, Event, State, parts_of
 from phase_gate.project import Project
+from phase_gate.storage.fingerprint import Tree, changed_since_last_run, list_matcher
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore, Transaction, now
-from phase_gate.storage.tree.fingerprint import Tree, changed_since_last_run, list_matcher
 from phase_gate.values import replace
 from phase_gate.workflow.names import ANSWER_VARIABLE, call_command, is_answer_name, step_command
 

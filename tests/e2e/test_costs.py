@@ -53,7 +53,7 @@ def large(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     project.write({f"tests/test_{number:02}.py": text for number in range(FILES)})
     project.write({"tests/helping.py": "HELP = 1\n", "tests/conftest.py": "import helping\n\nHELP = helping.HELP\n"})
     # What is hardly older than the stat cache is looked at again, to be safe.
-    monkeypatch.setattr("phase_gate.storage.tree.fingerprint.RACY_NS", 0)
+    monkeypatch.setattr("phase_gate.storage.fingerprint.RACY_NS", 0)
     return project
 
 

@@ -71,7 +71,7 @@ def test_it():
 def test_what_a_test_changes_is_seen_where_the_tree_was_known(
     project: Project, monkeypatch: pytest.MonkeyPatch, phase: str
 ) -> None:
-    monkeypatch.setattr("phase_gate.storage.tree.fingerprint.RACY_NS", 0)
+    monkeypatch.setattr("phase_gate.storage.fingerprint.RACY_NS", 0)
     project.write(test_it=CHANGES).commit_all()
     project.write(calc="RATE = 1\n")
     for _ in range(2):  # the second one finds the tree that the first one kept

@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
-from phase_gate.storage.tree.fingerprint import take_tree
-from phase_gate.storage.tree.listing import list_files
+from phase_gate.storage.fingerprint import take_tree
+from phase_gate.storage.listing import list_files
 from phase_gate.values import replace
 from phase_gate.workflow.settings import Configuration
 

@@ -13,10 +13,10 @@ from phase_gate.codec import to_json
 from phase_gate.errors import TamperedError
 from phase_gate.gate.state import Event
 from phase_gate.storage.files import REAL
+from phase_gate.storage.fingerprint import Contents
 from phase_gate.storage.ledger import GENESIS, encode_transaction
 from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.store import TaskStore
-from phase_gate.storage.tree.fingerprint import Contents
 from tests.fuzz.parsers import parser, temporary, write
 from tests.gate.verdicts import verdict
 

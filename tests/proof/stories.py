@@ -10,8 +10,8 @@ from phase_gate.proof.sandbox import Sandbox
 from phase_gate.proof.sandbox_runs import Laboratory, SandboxRun
 from phase_gate.proof.trial import Trial
 from phase_gate.proof.verdicts import Proof
+from phase_gate.storage.fingerprint import take_tree
 from phase_gate.storage.snapshots import take_snapshot
-from phase_gate.storage.tree.fingerprint import take_tree
 
 TEST_ADD = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
 ADD = "def add(a, b):\n    return a + b\n"

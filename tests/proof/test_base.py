@@ -13,8 +13,8 @@ from phase_gate.proof.base import Change, find_change, prove_change
 from phase_gate.proof.proof_text import render_proof
 from phase_gate.proof.sandbox import Kind
 from phase_gate.proof.verdicts import Proof
-from phase_gate.storage.tree.fingerprint import take_tree
-from phase_gate.storage.tree.git_command import find_commit
+from phase_gate.storage.fingerprint import take_tree
+from phase_gate.storage.git_command import find_commit
 from phase_gate.values import Value
 from tests.proof.stories import ADD, TEST_ADD, WRONG, write
 from tests.storage.repositories import git

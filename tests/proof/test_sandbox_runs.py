@@ -16,7 +16,7 @@ from phase_gate.proof.experiment import make_proof
 from phase_gate.proof.sandbox import Heard, Kind, Sandbox
 from phase_gate.proof.sandbox_runs import Report, read_heard
 from phase_gate.proof.verdicts import TargetProof
-from phase_gate.storage.tree.fingerprint import take_tree
+from phase_gate.storage.fingerprint import take_tree
 from phase_gate.values import replace
 from tests.proof.stories import ADD, LIMIT, TEST_ADD, WRONG, plan, run_in, write
 

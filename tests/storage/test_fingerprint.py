@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.storage.tree.fingerprint import Tree, add_beside
+from phase_gate.storage.fingerprint import Tree, add_beside
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import phase_gate
-from phase_gate.storage.tree.git_command import NoGitError, find_program, read_blobs, run_git
+from phase_gate.storage.git_command import NoGitError, find_program, read_blobs, run_git
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 
 pytestmark = pytest.mark.processes

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.storage.tree import fingerprint
-from phase_gate.storage.tree.fingerprint import take_tree
-from phase_gate.storage.tree.listing import find_untracked_outputs, is_output
+from phase_gate.storage import fingerprint
+from phase_gate.storage.fingerprint import take_tree
+from phase_gate.storage.listing import find_untracked_outputs, is_output
 from tests.storage.repositories import commit_all, git, write, write_project
 
 OUTPUTS = (

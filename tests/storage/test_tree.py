@@ -11,10 +11,10 @@ import pytest
 
 from phase_gate import bound
 from phase_gate.errors import StateError
-from phase_gate.storage.tree import fingerprint
-from phase_gate.storage.tree import git_command as running_git
-from phase_gate.storage.tree import listing as walked_files
-from phase_gate.storage.tree.fingerprint import Tree, changed_paths, changed_sources, take_tree
+from phase_gate.storage import fingerprint
+from phase_gate.storage import git_command as running_git
+from phase_gate.storage import listing as walked_files
+from phase_gate.storage.fingerprint import Tree, changed_paths, changed_sources, take_tree
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 
 pytestmark = pytest.mark.processes

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.storage.tree.fingerprint import name_blob, take_data
+from phase_gate.storage.fingerprint import name_blob, take_data
 from tests.support import Project
 
 pytestmark = pytest.mark.processes

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.storage.tree.git_command import head_of
+from phase_gate.storage.git_command import head_of
 from phase_gate.tasks.artifacts import find_drift, read_artifact
 from phase_gate.workflow.model import Artifact, Drift, PipelineRules
 from tests.evidence.test_git import commit, context, edit

@@ -27,9 +27,9 @@ from phase_gate.gate.state import Event, State
 from phase_gate.gate.verdict import Answer, Evaluation, Signal, evaluation_to_json, phase_command, start_command
 from phase_gate.project import Project
 from phase_gate.report.panel import panel_text, render_panel
+from phase_gate.storage.git_command import NoGitError, act_with_git
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.signal_file import check_signal, read_signal_file, remove_signal_file
-from phase_gate.storage.tree.git_command import NoGitError, act_with_git
 from phase_gate.task import Task
 from phase_gate.tasks.routing import files_in
 from phase_gate.tasks.work import find_pipeline

@@ -17,10 +17,10 @@ from phase_gate.drive.prompt_user import ask_about_task
 from phase_gate.drive.view import Working
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
 from phase_gate.storage import store
+from phase_gate.storage.fingerprint import Tree, changed_paths
 from phase_gate.storage.lock import KernelLock, is_free
 from phase_gate.storage.root import LIST_LOCK
 from phase_gate.storage.store import DRIVER
-from phase_gate.storage.tree.fingerprint import Tree, changed_paths
 from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.commit import commit_task
 from phase_gate.tasks.handins import Attachment

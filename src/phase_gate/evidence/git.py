@@ -11,8 +11,8 @@ from typing import Any
 
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
-from phase_gate.storage.tree.fingerprint import Contents
-from phase_gate.storage.tree.git_command import NoGitError, head_of, list_dirty, run_git
+from phase_gate.storage.fingerprint import Contents
+from phase_gate.storage.git_command import NoGitError, head_of, list_dirty, run_git
 from phase_gate.values import Value
 from phase_gate.workflow.metrics import MetricValue
 

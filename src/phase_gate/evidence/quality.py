@@ -20,7 +20,7 @@ from phase_gate.codec import from_json, to_json
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import QUALITY_METRICS, Finding, Measured, Table
 from phase_gate.source.pytest_settings import is_in_test_folder, is_named_like_test
-from phase_gate.storage.tree.fingerprint import compile_globs
+from phase_gate.storage.fingerprint import compile_globs
 from phase_gate.values import Value
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue

@@ -21,9 +21,9 @@ from phase_gate.source.body_hash import hash_body
 from phase_gate.source.criterion_marks import guards_in_source
 from phase_gate.source.pytest_settings import FILES, file_patterns, is_test_side, matches, pytest_section
 from phase_gate.source.tests import SourceTest, find_tests, parse_source
+from phase_gate.storage.fingerprint import compile_globs
+from phase_gate.storage.git_command import blobs_of, find_commit, read_blobs
 from phase_gate.storage.snapshots import FileSnapshot
-from phase_gate.storage.tree.fingerprint import compile_globs
-from phase_gate.storage.tree.git_command import blobs_of, find_commit, read_blobs
 from phase_gate.values import Value, replace
 from phase_gate.visible import count
 

@@ -7,8 +7,8 @@ from typing import Any
 from phase_gate.codec import to_json
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import Measured
+from phase_gate.storage.git_command import head_of
 from phase_gate.storage.snapshots import FileSnapshot, hidden_sources, take_snapshot
-from phase_gate.storage.tree.git_command import head_of
 
 
 class ProofProvider(Provider):

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from phase_gate.proof import namespace
+from phase_gate.storage.listing import SKIPPED_FOLDERS
 from phase_gate.storage.root import is_in_environment
-from phase_gate.storage.tree.listing import SKIPPED_FOLDERS
 from phase_gate.values import Value, field
 
 #: How a sandbox is created: mounted at the project's own path, or copied to a folder.

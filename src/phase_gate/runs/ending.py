@@ -18,11 +18,11 @@ from phase_gate.gate.run_end import judge_run
 from phase_gate.gate.state import Event, Snapshot, State
 from phase_gate.gate.verdict import ABSENT, Signal, strictest
 from phase_gate.project import who_am_i
+from phase_gate.storage.fingerprint import save_last_run
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.objects import ObjectStore
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.storage.store import now
-from phase_gate.storage.tree.fingerprint import save_last_run
 from phase_gate.values import replace
 
 TYPE_CHECKING = False
@@ -230,7 +230,7 @@ def _load_withdrawn(objects: ObjectStore, name: str | None) -> Inventory | None:
 
 def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
     """Return path -> bare name -> body hash at HEAD; empty without git or without a commit."""
-    from phase_gate.storage.tree.git_command import files_of_commit, try_git
+    from phase_gate.storage.git_command import files_of_commit, try_git
 
     paths = [path for path in inventory.files if not path.startswith("../")]
     committed = files_of_commit(root, "HEAD", tree_files)

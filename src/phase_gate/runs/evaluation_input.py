@@ -12,8 +12,8 @@ from phase_gate.gate.measured import BEGINNING, Measured, asked_for, measuring_p
 from phase_gate.gate.record import Criteria, Document, RunRecord, audit_selection
 from phase_gate.runs.hello import own_settings
 from phase_gate.runs.meaning import doctests_in_source, names_in_source, take_inventory, take_meaning
-from phase_gate.storage.tree import fingerprint
-from phase_gate.storage.tree.fingerprint import Tree, add_beside, changed_before, changed_sources, is_shown
+from phase_gate.storage import fingerprint
+from phase_gate.storage.fingerprint import Tree, add_beside, changed_before, changed_sources, is_shown
 from phase_gate.values import replace
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from phase_gate.gate.inventory import Frozen, Inventory, Meaning, TestFile, bare_name, content_id, spell_ids, split_id
 from phase_gate.gate.record import Criteria, Document
 from phase_gate.project import Project
-from phase_gate.storage.tree.fingerprint import Tree, compile_globs
+from phase_gate.storage.fingerprint import Tree, compile_globs
 from phase_gate.values import Value, replace
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from phase_gate.gate.state import State
 from phase_gate.project import Project
 from phase_gate.runs.meaning import AtStart, read_frozen, take_inventory, take_meaning
 from phase_gate.storage.files import exists
+from phase_gate.storage.fingerprint import Tree
 from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import now
-from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.task import Task
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Workflow

@@ -31,11 +31,11 @@ from phase_gate.runs.hello import (
     written_below,
 )
 from phase_gate.runs.meaning import AtStart, read_frozen
+from phase_gate.storage.fingerprint import Tree
 from phase_gate.storage.lock import KernelLock, again_if_moved, host_name
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.root import DEFAULT_TASK, task_names
 from phase_gate.storage.store import TaskStore, Transaction
-from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.workflow.model import Phase, Workflow, name_rules
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from phase_gate.runs.hello import Hello
 from phase_gate.runs.recorder import Recorder
 from phase_gate.shards.merging import combine_shards
 from phase_gate.shards.records import Shard, ShardError
+from phase_gate.storage.git_command import head_of
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.storage.store import TaskStore
-from phase_gate.storage.tree.git_command import head_of
 
 
 def combine_run(

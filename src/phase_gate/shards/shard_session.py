@@ -19,9 +19,9 @@ from phase_gate.runs.meaning import support_files, written_since
 from phase_gate.runs.recorder import Recorder
 from phase_gate.runs.sessions import RecordedSession, Screen, exit_status_for
 from phase_gate.shards.records import FOLDER, NOTHING_COLLECTED, Shard, Split, collection_digest, write_shard
+from phase_gate.storage.fingerprint import Tree, changed_sources
+from phase_gate.storage.git_command import head_of
 from phase_gate.storage.store import now
-from phase_gate.storage.tree.fingerprint import Tree, changed_sources
-from phase_gate.storage.tree.git_command import head_of
 from phase_gate.values import replace
 from phase_gate.visible import count
 from phase_gate.workflow.model import Phase, Workflow

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from phase_gate.gate.measured import BEGINNING
 from phase_gate.gate.state import State
+from phase_gate.storage.fingerprint import LINK
+from phase_gate.storage.git_command import blobs_of, files_of_commit, head_of, read_blobs
 from phase_gate.storage.objects import ObjectStore
-from phase_gate.storage.tree.fingerprint import LINK
-from phase_gate.storage.tree.git_command import blobs_of, files_of_commit, head_of, read_blobs
 from phase_gate.values import Value, field, replace
 
 #: Bytes of uncommitted data, before compression: more than one person changes between two commits.

@@ -25,9 +25,9 @@ from subprocess import PIPE, Popen, TimeoutExpired
 from phase_gate.bound import sha1
 from phase_gate.errors import RollbackError, StoreUnreachableError, TamperedError
 from phase_gate.storage.files import REAL, exists, read_bytes, refusing, remove_file, write_atomically
+from phase_gate.storage.git_command import GIT_SETTINGS, NO_HOOKS, find_git, read_batch
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.root import make_state_folder, refuse_links
-from phase_gate.storage.tree.git_command import GIT_SETTINGS, NO_HOOKS, find_git, read_batch
 from phase_gate.stores.choosing import hide_secret
 from phase_gate.stores.shared import Head
 from phase_gate.values import Value

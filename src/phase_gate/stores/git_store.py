@@ -14,7 +14,7 @@ from pathlib import Path
 
 from phase_gate.bound import sha256
 from phase_gate.errors import MovedError, RollbackError, StateError, StoreUnreachableError, UsageError
-from phase_gate.storage.tree.git_command import try_git
+from phase_gate.storage.git_command import try_git
 from phase_gate.stores.choosing import StoreAddress, hide_secret
 from phase_gate.stores.git_repository import ROLLBACK, Answer, Repository, Sent, first_line
 from phase_gate.stores.shared import UNKNOWN, Head, Tail

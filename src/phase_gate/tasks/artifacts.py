@@ -16,10 +16,10 @@ from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.documents.completeness import count_words, is_hole
 from phase_gate.evidence.documents.library import Page, Piece
 from phase_gate.storage.files import REAL, make_folder, write_atomically
+from phase_gate.storage.fingerprint import compile_globs
+from phase_gate.storage.git_command import NoGitError, head_of, run_git
 from phase_gate.storage.root import place_below
 from phase_gate.storage.store import now
-from phase_gate.storage.tree.fingerprint import compile_globs
-from phase_gate.storage.tree.git_command import NoGitError, head_of, run_git
 from phase_gate.tasks.handins import Snapshot, read_json_document
 from phase_gate.tasks.routing import rules_of
 from phase_gate.tasks.work import Pipeline

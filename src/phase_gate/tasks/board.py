@@ -19,10 +19,10 @@ from phase_gate.gate.verdict import ABSENT, Evaluation, Signal
 from phase_gate.identities import author_of, same_name
 from phase_gate.project import Look, Project
 from phase_gate.storage.files import REAL, write_atomically
+from phase_gate.storage.fingerprint import Tree
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.root import folder_id, make_state_folder, refuse_links
 from phase_gate.storage.store import TaskStore, Transaction
-from phase_gate.storage.tree.fingerprint import Tree
 from phase_gate.task import Task, take_listed_tree
 from phase_gate.tasks.changes import TaskChanges, find_changes
 from phase_gate.tasks.handins import Attachment, ExecutorResult, MalformedResultError, Verdict

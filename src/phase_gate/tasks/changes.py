@@ -13,8 +13,8 @@ from typing import Any
 
 from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.git import changes_since
-from phase_gate.storage.tree.fingerprint import Tree, list_matcher
-from phase_gate.storage.tree.git_command import try_git
+from phase_gate.storage.fingerprint import Tree, list_matcher
+from phase_gate.storage.git_command import try_git
 from phase_gate.tasks.work import Status, Verification
 from phase_gate.values import Value
 from phase_gate.visible import count, cut, name_first

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from phase_gate.errors import NotAllowedError, StaleSignalError
+from phase_gate.storage.fingerprint import list_matcher
+from phase_gate.storage.git_command import NoGitError, act_with_git, head_of, try_git
 from phase_gate.storage.lock import again_if_moved
-from phase_gate.storage.tree.fingerprint import list_matcher
-from phase_gate.storage.tree.git_command import NoGitError, act_with_git, head_of, try_git
 from phase_gate.tasks.board import Step, TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.rules import refuse_escalated
 from phase_gate.tasks.verify_verdict import holds_back, require_status, waived_files

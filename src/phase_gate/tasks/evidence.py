@@ -14,7 +14,7 @@ from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.evidence.gathering import PartEvidence, gather
 from phase_gate.gate.measured import LOOKED_AT, Finding, Measured, Remembered
 from phase_gate.gate.state import WORK
-from phase_gate.storage.tree.git_command import head_of
+from phase_gate.storage.git_command import head_of
 from phase_gate.tasks.artifacts import Artifacts, Drifted, digest_file, find_drift, fingerprint, read_artifact
 from phase_gate.tasks.handins import REQUESTING_KINDS, AuditFinding, RootCause
 from phase_gate.tasks.pipeline_show import missing_commands, votes_on

@@ -22,8 +22,8 @@ from phase_gate.evidence.gathering import context_of
 from phase_gate.gate.order import Entry, entry_events
 from phase_gate.gate.state import NEW_STATE, Event
 from phase_gate.storage import store as storage
+from phase_gate.storage.git_command import head_of
 from phase_gate.storage.lock import again_if_moved
-from phase_gate.storage.tree.git_command import head_of
 from phase_gate.task import Task
 from phase_gate.tasks.board import Step, TaskBoard, TaskSession, TaskStatus, task_environment
 from phase_gate.tasks.changes import remember_files

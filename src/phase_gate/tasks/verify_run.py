@@ -17,10 +17,10 @@ from phase_gate.evidence.process.run import Ended, run_process
 from phase_gate.evidence.process.tree import Interrupts
 from phase_gate.gate.inventory import bare_id
 from phase_gate.storage.files import make_folder
+from phase_gate.storage.fingerprint import Tree, changed_paths
 from phase_gate.storage.lock import KernelLock, again_if_moved
 from phase_gate.storage.opening import read_event
 from phase_gate.storage.store import TaskStore
-from phase_gate.storage.tree.fingerprint import Tree, changed_paths
 from phase_gate.tasks.board import Step, TaskSession, TaskStatus, task_environment
 from phase_gate.tasks.rules import seconds_between
 from phase_gate.tasks.verify_verdict import is_unlisted, require_status

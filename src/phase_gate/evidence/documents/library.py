@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from phase_gate.evidence.context import EvidenceContext
-from phase_gate.storage.tree.fingerprint import compile_globs
+from phase_gate.storage.fingerprint import compile_globs
 from phase_gate.values import Value
 from phase_gate.workflow.names import REPORT_TITLE
 from phase_gate.workflow.settings import Configuration, DocumentRules

@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from phase_gate.errors import StateError
+from phase_gate.storage.git_command import NoGitError, is_linked_worktree, is_repository, run_git, try_git
 from phase_gate.storage.root import PYTEST_FILES, PYTEST_SECTIONS
-from phase_gate.storage.tree.git_command import NoGitError, is_linked_worktree, is_repository, run_git, try_git
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from phase_gate.storage.files import (
     save_cache,
     write_atomically,
 )
-from phase_gate.storage.tree.git_command import NoGitError
-from phase_gate.storage.tree.listing import is_output, is_source, list_files, list_with_git, walk_sources
+from phase_gate.storage.git_command import NoGitError
+from phase_gate.storage.listing import is_output, is_source, list_files, list_with_git, walk_sources
 from phase_gate.values import Value, field
 from phase_gate.workflow.settings import DEFAULT_DOCS
 
