@@ -337,7 +337,7 @@ store init: Set up a store, and show what others will be able to read
   store [STORE]  its address; by default that in PHASE_GATE_STORE
   --writer USER repeated  a database user who may append; may be repeated
 
-workflow check: Check workflow files and report every mistake
+workflow check: Check workflow files and report the first mistake in each
   $ workflow check pipeline
   workflow.check: 0 no mistakes; 2 mistakes, or an invalid command line
   files FILE*  a workflow file, or the name of a shipped workflow; the project's own by default
