@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from phase_gate.config.rule_files import shipped_workflow_names
 from phase_gate.gate.events import EVENT_KINDS
 from phase_gate.project import COMPILED_FOLDER
 from scripts import generate
+from tests.e2e.sessions import load_schema
 
 
 def name(page: Path) -> str:
@@ -41,3 +43,12 @@ def test_every_part_stands_on_a_page() -> None:
 
 def test_every_event_is_described() -> None:
     assert set(generate.EVENTS) == set(EVENT_KINDS)
+
+
+def test_every_setting_is_described_and_nothing_else() -> None:
+    page = (generate.DOCS / "reference" / "configuration.md").read_text(encoding="utf-8")
+    settings = load_schema("configuration")["properties"]
+    rows = page.partition("| --- |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^[|] `(\w+)`", rows, re.MULTILINE)) == set(settings)
+    in_sections = {name for section in settings.values() for name in section.get("properties", ())}
+    assert {name for name in in_sections if not re.search(rf"\b{name}\b", page)} == set()

@@ -236,7 +236,7 @@ _WAITING = (Status.FAILED, Status.REJECTED)
 
 
 class Overview(Value):
-    """The tasks as shown by `verify status`, `stats` and `failures`, STATE.md, `status` and reports."""
+    """The tasks as shown by `verify status`, STATE.md, `status` and reports."""
 
     rows: tuple[Verification, ...] = ()
     #: Tasks whose state can't be read or was tampered with. No step is taken until that is repaired.
