@@ -1084,6 +1084,21 @@ def test_a_hook_of_git_that_changes_what_was_approved_takes_the_commit_back(gate
     assert gate.call("verify", "commit").code == 0
 
 
+@pytest.mark.criterion("VG-23")
+def test_a_committed_task_waits_for_no_commit(gate: Gate) -> None:
+    repository(gate)
+    begin_two(gate)
+    gate.call("verify", "start", "--task", "Task 4")
+    for task, name, file in ((TASK, NAME, "planner.py"), ("task-4-other", "Task 4: Other", "other.py")):
+        gate.project.write({file: RIGHT})
+        gate.executor(gate.result(task_name=name, files_modified=[file]))
+        gate.verify("--task", task)
+        assert gate.review(gate.verdict(task_name=name), "--task", task).code == 0
+        assert gate.call("verify", "commit").code == 0
+    ran = gate.call("verify", "commit")
+    assert (ran.code, ran.has("no task waits for a commit")) == (13, True)
+
+
 def test_a_task_that_has_begun_gets_no_other_text(gate: Gate) -> None:
     gate.start()
     gate.executor(gate.result("failure"))

@@ -141,7 +141,7 @@ def run(call: Call) -> Done:
     from phase_gate.tasks.verify_run import Display, run_verify
 
     board = open_board(call)
-    session = board.session(board.named() or board.waiting("its verify command", (Status.VERIFYING,)))
+    session = board.session(board.named() or board.waiting("a verify run", (Status.VERIFYING,)))
     # With `--json`, standard output is reserved for our own result.
     display = Display(show=print_aside, tick=lambda seconds, limit: None, stream=raw_output(aside=call.arguments.json))
     status, log = run_verify(session, display)
@@ -157,10 +157,10 @@ def review(call: Call) -> Done:
 
 
 def commit(call: Call) -> Done:
-    from phase_gate.tasks.commit import commit_task, find_committable
+    from phase_gate.tasks.commit import commit_task
 
     board = open_board(call)
-    session = board.session(board.named() or find_committable(board))
+    session = board.session(board.named() or board.waiting("a commit", (Status.APPROVED,)))
     status, files = commit_task(session)
     following = board.overview.next_command or advise_task(status.verification).next_step
     rows = [f"{status.task}: committed as {status.verification.commit[:10]}", *(f"  {name}" for name in files)]
@@ -173,7 +173,7 @@ def commit(call: Call) -> Done:
 
 def abandon(call: Call) -> Done:
     board = open_board(call)
-    session = board.session(board.named() or board.waiting("its end", IN_PROGRESS))
+    session = board.session(board.named() or board.waiting("an end", IN_PROGRESS))
     return answer_step(abandon_attempt(session, reason=call.arguments.reason or "", by=call.by()), code=exit_codes.OPEN)
 
 

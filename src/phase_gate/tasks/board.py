@@ -125,7 +125,7 @@ class TaskBoard:
 
         :param groups: statuses of tasks that wait; the first group that has only one task decides.
         """
-        rows = self.overview.rows
+        rows = [row for row in self.overview.rows if not row.commit]  # a committed task waits for nothing
         # In the end, the step itself reports why the only unfinished task is not allowed.
         for statuses in (*groups, set(Status) - FINISHED):
             found = [row.task for row in rows if row.status in statuses]
@@ -133,7 +133,7 @@ class TaskBoard:
                 return found[0]
         found = [row.task for row in rows if row.status in groups[-1]]
         if not found:
-            remedy = "phase-gate verify status" if rows else "phase-gate verify start --task-file FILE"
+            remedy = "phase-gate verify status" if self.overview.rows else "phase-gate verify start --task-file FILE"
             raise NotAllowedError(f"no task waits for {what}", remedy=remedy)
         raise UsageError(
             f"{len(found)} tasks wait for {what}", remedy=f"add --task, with one of: {', '.join(found[:10])}"

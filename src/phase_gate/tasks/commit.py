@@ -11,7 +11,7 @@ from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.storage.fingerprint import list_matcher
 from phase_gate.storage.git_command import NoGitError, act_with_git, head_of, try_git
 from phase_gate.storage.lock import again_if_moved
-from phase_gate.tasks.board import Step, TaskBoard, TaskSession, TaskStatus
+from phase_gate.tasks.board import Step, TaskSession, TaskStatus
 from phase_gate.tasks.rules import refuse_escalated
 from phase_gate.tasks.verify_verdict import holds_back, require_status, waived_files
 from phase_gate.tasks.work import Status, Verification
@@ -39,12 +39,6 @@ def commit_task(session: TaskSession) -> tuple[TaskStatus, tuple[str, ...]]:
             commit = _commit(step)
         step.record("committed", commit=commit)
     return step.status, tuple(_files_of(session.project.root, commit))
-
-
-def find_committable(board: TaskBoard) -> str:
-    """Return the one task that waits for its commit."""
-    found = [row.task for row in board.overview.rows if row.status is Status.APPROVED and not row.commit]
-    return found[0] if len(found) == 1 else board.waiting("its commit", (Status.APPROVED,))
 
 
 def _refuse(current: Verification) -> None:
