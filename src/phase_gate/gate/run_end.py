@@ -110,13 +110,9 @@ def _compare(
     )
     outcomes = excuse_skips(outcomes, waivers, at=at)
     kind, why = _classify(record, run, state)
-    fails = {session.failures.get(test_id) for test_id in outcomes.failing & outcomes.targets}
-    stays = goes_back and kind == "complete" and all(each and each.reason == "syntax-error" for each in fails)
+    stays = _why_it_stays(state, record, outcomes) if goes_back and kind == "complete" else ""
     if stays:
-        # The user typed the wrong phase, or corrected a test that passes at once: RED would be a dead end.
-        kind = "incomplete"
-        why = f"no test of this step fails{' but by its syntax' if fails else ''}"
-        why = f"{why}, so the task stays in {state.phase} with its frozen tests"
+        kind, why = "incomplete", stays
     counts = kind == "complete"
     events: tuple[Event, ...] = ()
     if goes_back and counts:
@@ -147,8 +143,20 @@ def _compare(
         iteration=state.iteration + 1 if counts else None,
         traced=traced,
         rows=rows,
-        stays=stays,
+        stays=bool(stays),
     )
+
+
+def _why_it_stays(state: State, record: RunRecord, outcomes: Judgement) -> str:
+    """Return why a run does not go back to RED; empty if it does.
+
+    If no test fails, the user typed the wrong phase, or corrected a test that passes at once: RED would be a dead end.
+    """
+    fails = [record.session.failures.get(test_id) for test_id in outcomes.failing & outcomes.targets]
+    if not all(each and each.reason == "syntax-error" for each in fails):
+        return ""
+    but = " but by its syntax" if fails else ""
+    return f"no test of this step fails{but}, so the task stays in {state.phase} with its frozen tests"
 
 
 def _trace(

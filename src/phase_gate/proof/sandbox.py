@@ -149,31 +149,12 @@ def _hear(
             # The user keeps bytecode outside of the project. The sandbox has its own folder for it.
             environment["PYTHONPYCACHEPREFIX"] = str(temporary / "bytecode")
         environment["PYTHONPATH"] = os.pathsep.join([str(temporary), *path.values()])
-        package, word = f"plugin_{os.urandom(6).hex()}", os.urandom(16).hex()  # only both ends know the word
-        shutil.copytree(_INSIDE, temporary / package, ignore=shutil.ignore_patterns("__pycache__"))
-        whole = {
-            **order,
-            "number": writing,
-            "word": word,
-            "maker": os.getpid(),
-            "root": root,
-            "path": path,
-            "temporary": str(temporary / "made"),
-        }
-        (temporary / package / "order.json").write_text(json.dumps(whole), encoding="utf-8")
+        word = os.urandom(16).hex()  # only both ends know it
+        more = {"number": writing, "word": word, "root": root, "path": path}
+        package = _lay_in_reporter(temporary, {**order, **more})
         command = [sys.executable, "-m", "pytest", "-p", f"{package}.reporter", *arguments]
         if mounts is not None:
-            plan = {
-                "command": command,
-                "root": root,
-                "uid": os.getuid(),
-                "gid": os.getgid(),
-                "left_out": sorted(mounts.left_out),
-                "caches": sorted(mounts.folders),
-                "contents": dict(mounts.contents),
-            }
-            (temporary / "plan").write_bytes(marshal.dumps(plan))
-            command = [sys.executable, "-I", "-S", namespace.__file__, str(temporary / "plan")]
+            command = _mounting(mounts, command, root, temporary / "plan")
         began = time.monotonic()
         process = subprocess.Popen(
             command,
@@ -198,6 +179,30 @@ def _hear(
             is_late=is_late,
             status=process.returncode,
         )
+
+
+def _lay_in_reporter(folder: Path, order: Mapping[str, Any]) -> str:
+    """Copy the reporter into a folder on the path, with its order beside it; return the name of the package."""
+    package = f"plugin_{os.urandom(6).hex()}"
+    shutil.copytree(_INSIDE, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    whole = {**order, "maker": os.getpid(), "temporary": str(folder / "made")}
+    (folder / package / "order.json").write_text(json.dumps(whole), encoding="utf-8")
+    return package
+
+
+def _mounting(sandbox: Sandbox, command: list[str], root: str, file: Path) -> list[str]:
+    """Write what to mount into a file; return the command that mounts it, and then runs the other command."""
+    plan = {
+        "command": command,
+        "root": root,
+        "uid": os.getuid(),
+        "gid": os.getgid(),
+        "left_out": sorted(sandbox.left_out),
+        "caches": sorted(sandbox.folders),
+        "contents": dict(sandbox.contents),
+    }
+    file.write_bytes(marshal.dumps(plan))
+    return [sys.executable, "-I", "-S", namespace.__file__, str(file)]
 
 
 def _listen(process: subprocess.Popen[bytes], reading: int, limit: float) -> tuple[bytes, bool]:

@@ -37,11 +37,7 @@ def make_record(
     """
     project, state, objects = run.project, run.refresh(), run.store.objects
     in_first_phase = run.phase.scope == "targets"
-    document = replace(
-        document,
-        settings={**document.settings, **own_settings(project.configuration, run.declared)},
-        surroundings=document.surroundings or run.surroundings,
-    )
+    document = _with_surroundings(run, document)
     # RED freezes everything again, and is not compared.
     frozen = None if in_first_phase else objects.load_frozen(state.freeze.current)
     tree = project.take_tree(reports=run.reports)
@@ -85,6 +81,15 @@ def make_record(
         evidence=_gather(run, document, state, show, coverage),
     )
     return _compare_with_before(run, record, state) if in_first_phase else record
+
+
+def _with_surroundings(run: Recorder, document: Document) -> Document:
+    """Return the document with our own rules and the environment of the tests."""
+    return replace(
+        document,
+        settings={**document.settings, **own_settings(run.project.configuration, run.declared)},
+        surroundings=document.surroundings or run.surroundings,
+    )
 
 
 def _gather(
