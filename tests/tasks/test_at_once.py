@@ -10,8 +10,7 @@ import time
 
 import pytest
 
-from tests.support import Project
-from tests.tasks.verifying import RIGHT, TASK, Gate, python
+from tests.tasks.verifying import RIGHT, TASK, WRONG, Gate, python
 
 pytestmark = [
     pytest.mark.processes,
@@ -20,11 +19,6 @@ pytestmark = [
 ]
 
 COMMAND = (sys.executable, "-m", "phase_gate.cli")
-
-
-@pytest.fixture
-def gate(project: Project, monkeypatch: pytest.MonkeyPatch) -> Gate:
-    return Gate(project, monkeypatch)
 
 
 def test_a_verify_run_that_is_killed_is_recorded_as_interrupted_by_the_next_command(gate: Gate) -> None:
@@ -73,14 +67,8 @@ def test_of_two_reviewers_at_once_one_is_heard(gate: Gate, other: str) -> None:
 
 @pytest.mark.parametrize("delay", [0.0, 0.15, 0.3, 0.45])
 def test_an_edit_beside_a_verdict_is_never_committed_unverified(gate: Gate, delay: float) -> None:
-    gate.project.write({".gitignore": "*.yaml\n__pycache__/\n", "planner.py": "def planner_id():\n    return 0\n"})
-    gate.project.commit_all()
-    gate.project.git("config", "user.name", "dev")
-    gate.project.git("config", "user.email", "dev@example.org")
-    gate.start()
-    gate.project.write(planner=RIGHT)
-    gate.executor()
-    gate.verify()
+    gate.in_git(planner=WRONG).start()
+    gate.work(planner=RIGHT)
     gate.paper("verdict.yaml", gate.verdict())
     process = subprocess.Popen(
         [*COMMAND, "verify", "review", "verdict.yaml", "--by", "ann"],

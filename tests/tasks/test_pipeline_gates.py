@@ -456,9 +456,8 @@ def test_the_record_chooses_the_rewind(pipe: Pipe, rewind: str | None) -> None:
 def test_a_record_that_leads_nowhere_keeps_the_recovery_closed(pipe: Pipe, changes: Any, words: str) -> None:
     pipe.at("IMPLEMENTATION")
     pipe.fail()
+    pipe.prepare("root-cause")
     pipe.make("root-cause", pipe.record(**changes))
-    pipe.make("recovery-plan")
-    pipe.agree()
     verdict = pipe.read()
     assert "root-cause-known" in unmet(verdict)
     assert words in details(verdict, "root-cause-known")
@@ -640,8 +639,7 @@ def test_rules_that_change_on_the_way_do_not_count(pipe: Pipe) -> None:
 def test_without_consensus_on_the_recovery_plan_there_is_no_fix_attempt(pipe: Pipe) -> None:
     pipe.at("INTAKE")
     pipe.fail()
-    pipe.make("root-cause")
-    pipe.make("recovery-plan")
+    pipe.prepare("votes")
     verdict = pipe.read()
     assert unmet(verdict) == ["consensus-reached"]
     assert pipe.gate("rewind", "INTAKE", "--reason", "no patience").code == 13
@@ -668,9 +666,7 @@ def test_a_check_that_still_fails_keeps_the_recovery_closed(pipe: Pipe) -> None:
     pipe.prepare()
     pipe.project.write({"docs/broken-build": ""})
     pipe.signal()
-    pipe.make("root-cause")
-    pipe.make("recovery-plan")
-    pipe.agree()
+    pipe.prepare()
     verdict = pipe.read()
     assert unmet(verdict) == ["fix-checked"]
     assert details(verdict, "fix-checked") == "build it still fails"
@@ -760,9 +756,7 @@ def test_the_first_green_run_of_a_recovery_counts(pipe: Pipe) -> None:
     pipe.project.run("--phase=qa_validation")
     pipe.signal()
     pipe.project.write({"lending.py": "def fine(days):\n    return 20 * days  # mended\n"})
-    pipe.make("root-cause")
-    pipe.make("recovery-plan")
-    pipe.agree()
+    pipe.prepare()
     assert unmet(pipe.read()) == ["fix-tested"]
     ran = pipe.project.run("--phase=recovery_loop")
     verdict = pipe.gate("explain", "--json").document["evaluation"]

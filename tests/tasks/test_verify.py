@@ -13,17 +13,12 @@ import yaml
 
 from phase_gate.storage.opening import Opened, TaskReader
 from tests.e2e.sessions import faults
-from tests.support import OURS, Project
+from tests.support import OURS
 from tests.tasks.verifying import NAME, RIGHT, TASK, WRONG, Gate, python
 
 pytestmark = pytest.mark.processes
 
 UNVERIFIED = ("--reason", "the vendor's service is down", "--by", "mara")
-
-
-@pytest.fixture
-def gate(project: Project, monkeypatch: pytest.MonkeyPatch) -> Gate:
-    return Gate(project, monkeypatch)
 
 
 # --- the three steps
@@ -91,8 +86,7 @@ def test_we_run_the_command_and_keep_all_of_it(gate: Gate) -> None:
     gate.start(
         verify=python("""-c 'import sys; print("5 tests passed"); print("warned", file=sys.stderr); import check'""")
     )
-    gate.executor()
-    assert gate.verify().code == 0
+    assert gate.work().code == 0
     verify = gate.json("verify", "status", "--task", TASK)["gate_result"]["verify"]
     assert verify["command"].endswith("import check'")
     assert (verify["exit_code"], verify["how"]) == (0, "ended")
@@ -275,16 +269,12 @@ def test_each_type_of_failure_has_its_feedback(gate: Gate) -> None:
         "PREVIOUS ATTEMPT FAILED:\nError: Cannot find module 'uuid'\n\nSUGGESTED FIX: Run `pip install uuid`\n\n"
         "Please address this before retrying the task."
     )
-    gate.project.write(planner=WRONG)
-    gate.executor()
-    gate.verify()
+    gate.work(planner=WRONG)
     text = prompt()
     assert text.startswith("VERIFICATION FAILED:\nCommand: ")
     assert "Exit code: 1\n\nFAILURES:\n- FAILED test_planner.py::test_id - assert 0 == 42\n- FAILED test" in text
     assert "Please fix the failing tests and re-verify." in text
-    gate.project.write(planner=RIGHT)
-    gate.executor()
-    gate.verify()
+    gate.work(planner=RIGHT)
     gate.review(gate.verdict("REJECTED"))
     assert prompt().startswith(
         "ARCHITECT REJECTED:\n\nIssues found:\n1. No error handling\n2. Comments missing\n\n"
@@ -302,8 +292,7 @@ def test_a_verify_command_that_takes_too_long_is_ended_with_its_children(gate: G
     )
     gate.project.write({"slow.py": child})
     gate.start(verify=python("slow.py"), timeouts={"verify": 1})
-    gate.executor()
-    ran = gate.verify()
+    ran = gate.work()
     assert ran.code == 10
     assert (gate.state, gate.failures) == ("FAILED", ["TIMEOUT"])
     assert "half way" in gate.json("verify", "status", "--task", TASK)["gate_result"]["verify"]["output"], (
@@ -337,8 +326,7 @@ def test_executor_and_reviewer_have_their_time(gate: Gate, untimed: bool) -> Non
         return
     assert ran.has("TIMEOUT: the executor step took 301 s, the limit is 300 s")
     gate.wait(31)
-    gate.executor()
-    gate.verify()
+    gate.work()
     gate.wait(181)
     assert gate.review().has("the review step took 181 s, the limit is 180 s")
     assert (gate.state, gate.failures) == ("REJECTED", ["TIMEOUT", "TIMEOUT"])
@@ -357,8 +345,7 @@ def test_the_whole_gate_has_thirty_minutes(gate: Gate) -> None:
 def test_nothing_is_run_again_on_the_same_files(gate: Gate) -> None:
     gate.project.write(planner=WRONG)
     gate.start()
-    gate.executor()
-    gate.verify()
+    gate.work()
     ran = gate.executor()
     assert ran.code == 13
     assert ran.has("no file has changed since attempt 1", "it would fail again", "phase-gate verify show")
@@ -482,8 +469,7 @@ def test_force_needs_the_word_and_marks_the_task(gate: Gate) -> None:
 def test_the_status_has_the_documents_fields(gate: Gate) -> None:
     gate.project.write(planner=WRONG)
     gate.start(phase="03-sequential-execution", plan="03-01")
-    gate.executor()
-    gate.verify()
+    gate.work()
     document = gate.status()
     assert (document["phase"], document["plan"]) == ("03-sequential-execution", "03-01")
     assert (document["gate_status"], document["gate_step"]) == ("FAILED", 2)
@@ -552,8 +538,7 @@ def test_a_task_whose_state_was_edited_stops_the_list(gate: Gate, damage: Callab
     others = [gate.task(name=f"Task {number}: Part", files=[f"part_{number}.py"]) for number in (1, 2)]
     gate.start(document=[*others, gate.task()])
     gate.executor(gate.result("failure", task_name="Task 1: Part"))
-    gate.executor()
-    gate.verify()
+    gate.work()
     gate.review()
     assert gate.call("verify", "status").code == 10
     damage(gate.root / ".phase-gate" / "tasks" / "task-1-part")
@@ -568,8 +553,7 @@ def test_a_task_whose_state_was_edited_stops_the_list(gate: Gate, damage: Callab
 def test_the_failure_log_tells_what_mended_it(gate: Gate) -> None:
     gate.project.write(planner=WRONG)
     gate.start()
-    gate.executor()
-    gate.verify()
+    gate.work()
     gate.project.write(planner=RIGHT)
     gate.executor(gate.result(resolution="Returns the answer"))
     gate.verify()
@@ -585,22 +569,17 @@ def test_the_failure_log_tells_what_mended_it(gate: Gate) -> None:
 
 @pytest.mark.criterion("VG-23", "VG-27")
 def test_only_the_tasks_files_are_committed_and_the_id_is_in_the_result(gate: Gate) -> None:
-    gate.project.write({"planner.py": WRONG, "other.txt": "1\n", ".gitignore": "__pycache__/\n*.yaml\n"})
-    gate.project.commit_all()
-    gate.project.git("config", "user.name", "dev")
-    gate.project.git("config", "user.email", "dev@example.org")
+    gate.project.write({"other.txt": "1\n"})
+    gate.in_git(planner=WRONG)
     gate.project.write({"unasked.txt": "x\n"})
     gate.project.git("add", "unasked.txt")
     gate.start(files=["planner.py", "docs/planner.md", "other.txt"])
-    gate.project.write({"planner.py": RIGHT, "docs/planner.md": "# Planner\n"})
-    gate.executor()
-    gate.verify()
+    gate.work({"planner.py": RIGHT, "docs/planner.md": "# Planner\n"})
     assert gate.call("verify", "commit").has("only an approved task can be committed")
     assert gate.review().code == 0
     ran = gate.call("verify", "commit")
     assert ran.code == 0, ran
-    head = gate.project.git("rev-parse", "HEAD").strip()
-    assert gate.json("verify", "status", "--task", TASK)["gate_result"]["commit_sha"] == head
+    assert gate.json("verify", "status", "--task", TASK)["gate_result"]["commit_sha"] == gate.head
     listed = gate.project.git("show", "--name-only", "--format=", "HEAD").split()
     assert listed == ["docs/planner.md", "planner.py"]
     assert gate.project.git("diff", "--cached", "--name-only").split() == ["unasked.txt"], "what was staged stays so"
@@ -650,8 +629,7 @@ def test_what_is_too_broad_or_vague_is_flagged(gate: Gate) -> None:
 def test_zero_tests_with_exit_code_zero_are_refused(gate: Gate, output: str) -> None:
     gate.project.write({"run.py": f"print({output!r}.replace('\\\\n', chr(10)))\n"})
     gate.start(verify=python("run.py"))
-    gate.executor()
-    ran = gate.verify()
+    ran = gate.work()
     assert ran.code == 10, ran
     assert ran.has("ended with 0 and proves nothing: it ended with 0 and ran no test")
     assert gate.failures == ["VERIFY_FAILURE"]
@@ -676,8 +654,8 @@ def test_a_flaky_verify_runs_twice_only_where_declared_and_stands_in_state_md(ga
 
 @pytest.mark.criterion("VG-28")
 def test_files_are_compared_with_git_and_not_with_the_claim(gate: Gate) -> None:
-    gate.project.write({".gitignore": "*.yaml\n__pycache__/\n", "setup.cfg": "[x]\n"})
-    gate.project.commit_all()
+    gate.project.write({"setup.cfg": "[x]\n"})
+    gate.in_git()
     gate.start()
     gate.project.write({"planner.py": RIGHT + "# done\n", "setup.cfg": "[y]\n", "extra.py": "x = 1\n"})
     gate.executor(gate.result(files_modified=["planner.py"]))
@@ -697,9 +675,7 @@ def test_what_other_tasks_and_their_papers_change_is_theirs(gate: Gate) -> None:
     gate.start(document=[gate.task(), other])
     gate.call("verify", "start", "--task", TASK)
     gate.call("verify", "start", "--task", "Task 9")
-    gate.project.write({"other.py": "x = 1\n", "planner.py": RIGHT + "\n"})
-    gate.executor()
-    ran = gate.verify()
+    ran = gate.work({"other.py": "x = 1\n", "planner.py": RIGHT + "\n"})
     assert ran.code == 0, ran
 
 
@@ -713,8 +689,7 @@ def test_a_task_is_read_from_the_documents_xml(gate: Gate) -> None:
     gate.paper("task.xml", xml)
     assert gate.call("verify", "start", "--task-file", "task.xml").code == 0
     assert gate.state == "EXECUTING"
-    gate.executor()
-    assert gate.verify().code == 0
+    assert gate.work().code == 0
 
 
 @pytest.mark.criterion("VG-30")
@@ -732,12 +707,9 @@ def test_the_reviewers_three_inputs_are_one_bundle(gate: Gate) -> None:
 
 @pytest.mark.criterion("VG-37")
 def test_the_reviewer_gets_the_diff_and_the_five_checks(gate: Gate) -> None:
-    gate.project.write(planner=WRONG)
-    repository(gate)
+    gate.in_git(planner=WRONG)
     gate.start(files=["planner.py", "docs/planner.md"])
-    gate.project.write({"planner.py": RIGHT, "docs/planner.md": "# Planner\n"})
-    gate.executor()
-    gate.verify()
+    gate.work({"planner.py": RIGHT, "docs/planner.md": "# Planner\n"})
     document = gate.json("verify", "show")
     assert document["diff"].splitlines() == [
         *("--- a/planner.py", "+++ b/planner.py", "@@ -1,2 +1,2 @@", " def planner_id():", "-    return 0"),
@@ -752,7 +724,7 @@ def test_the_reviewer_gets_the_diff_and_the_five_checks(gate: Gate) -> None:
 
 @pytest.mark.criterion("VG-37")
 def test_a_known_test_that_was_emptied_makes_the_pass_weak(gate: Gate) -> None:
-    repository(gate)
+    gate.in_git(planner=WRONG)
     begin_pytest(gate)
     gate.project.write({"planner.py": WRONG, "test_planner.py": TESTS.replace("planner_id() == 42", "True")})
     ran = gate.verify()
@@ -1011,32 +983,18 @@ def test_a_plan_is_a_list_of_tasks(gate: Gate) -> None:
         ("Task 4: Other", ["other.py"]),
     ]
     assert gate.call("verify", "start").code == 0
-    assert gate.executor().code == 0
-    assert gate.verify().code == 0
+    assert gate.work().code == 0
 
 
 # --- who may change what
 
 
-def repository(gate: Gate) -> None:
-    gate.project.write({".gitignore": "*.yaml\n__pycache__/\n", "planner.py": WRONG})
-    gate.project.commit_all()
-    gate.project.git("config", "user.name", "dev")
-    gate.project.git("config", "user.email", "dev@example.org")
-
-
-def commit(gate: Gate, *paths: str) -> str:
-    gate.project.git("add", "--", *paths)
-    gate.project.git("commit", "-q", "-m", "as always", "--", *paths)
-    return gate.project.git("rev-parse", "HEAD").strip()
-
-
 @pytest.mark.criterion("VG-23", "VG-28")
 def test_a_commit_during_the_attempt_is_said_and_makes_the_pass_weak(gate: Gate) -> None:
-    repository(gate)
+    gate.in_git(planner=WRONG)
     gate.start()
     gate.project.write(planner=RIGHT)
-    made = commit(gate, "planner.py")
+    made = gate.commit("planner.py")
     said = f"committed before it was approved, which makes the pass weak: {made[:10]}"
     ran = gate.executor()
     assert ran.code == 0, "a person who commits by habit is not held up"
@@ -1045,40 +1003,37 @@ def test_a_commit_during_the_attempt_is_said_and_makes_the_pass_weak(gate: Gate)
     assert gate.review().has("approved by ann (weak)")
     assert gate.status()["weak_because"] == [f"committed before it was approved: {made[:10]}"]
     assert gate.call("verify", "commit").has(f"committed as {made[:10]}")
-    assert gate.project.git("rev-parse", "HEAD").strip() == made, "it has the files as they were approved"
+    assert gate.head == made, "it has the files as they were approved"
 
 
 @pytest.mark.criterion("VG-23", "VG-28")
 def test_what_a_commit_brought_and_another_took_back_counts(gate: Gate) -> None:
-    repository(gate)
+    gate.in_git(planner=WRONG)
     gate.start()
     gate.project.write({"planner.py": RIGHT, "backdoor.py": "x = 1\n"})
-    commit(gate, "backdoor.py")
+    gate.commit("backdoor.py")
     gate.project.git("rm", "-q", "backdoor.py")
     gate.project.git("commit", "-q", "-m", "never mind")
-    gate.executor()
-    ran = gate.verify()
+    ran = gate.work()
     assert ran.code == 10
     assert ran.has("files-listed: changed files that the task does not list: 1 (backdoor.py)")
 
 
 @pytest.mark.criterion("VG-23")
 def test_a_hook_of_git_that_changes_what_was_approved_takes_the_commit_back(gate: Gate) -> None:
-    repository(gate)
+    gate.in_git(planner=WRONG)
     gate.start()
-    gate.project.write(planner=RIGHT)
-    gate.executor()
-    gate.verify()
+    gate.work(planner=RIGHT)
     gate.review()
     hook = gate.root / ".git" / "hooks" / "pre-commit"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho '# formatted' >> planner.py\ngit add planner.py\n", encoding="utf-8")
     hook.chmod(0o755)
-    head = gate.project.git("rev-parse", "HEAD")
+    head = gate.head
     ran = gate.call("verify", "commit")
     assert ran.code == 13
     assert ran.has("a git hook changed approved files", "the commit was undone")
-    assert gate.project.git("rev-parse", "HEAD") == head
+    assert gate.head == head
     hook.unlink()
     gate.project.write(planner=RIGHT)
     assert gate.call("verify", "commit").code == 0
@@ -1111,8 +1066,7 @@ def test_settings_of_the_project_hold_for_its_tasks(gate: Gate) -> None:
     gate.project.write({"phase-gate.yaml": "verification:\n  timeouts: {verify: 60}\n  untimed: true\n"})
     gate.start()
     gate.wait(9999)
-    gate.executor()
-    assert gate.verify().has("at most 60 s")
+    assert gate.work().has("at most 60 s")
     assert "Status: REVIEWING" in gate.state_file
     gate.project.write({"phase-gate.yaml": "verification: {timeouts: {verify: 301}}\n"})
     assert gate.call("verify", "status").has("verification.timeouts.verify can't be 301")
@@ -1122,11 +1076,8 @@ def test_settings_of_the_project_hold_for_its_tasks(gate: Gate) -> None:
 def test_a_report_on_the_task_tells_its_steps(gate: Gate) -> None:
     gate.project.write(planner=WRONG)
     gate.start()
-    gate.executor()
-    gate.verify()
-    gate.project.write(planner=RIGHT)
-    gate.executor()
-    gate.verify()
+    gate.work()
+    gate.work(planner=RIGHT)
     gate.review(gate.verdict(confidence="MEDIUM"))
     for name in ("report.md", "report.html"):
         assert gate.call("report", "--output", name, "--task", TASK).code == 0

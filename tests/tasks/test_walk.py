@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support import Project, Result
+from tests.support import Result
 from tests.tasks.verifying import RIGHT, WRONG, Gate, python
 
 #: Steps that are plenty for this list: more of them are a circle.
@@ -98,13 +98,8 @@ class Workers:
 
 
 @pytest.fixture
-def workers(project: Project, monkeypatch: pytest.MonkeyPatch) -> Workers:
-    gate = Gate(project, monkeypatch)
-    project.write({".gitignore": "*.yaml\n__pycache__/\n", "planner.py": "def planner_id():\n    return 1\n"})
-    project.commit_all()
-    for key in ("user.name", "user.email"):
-        project.git("config", key, "dev@example.org")
-    return Workers(gate)
+def workers(gate: Gate) -> Workers:
+    return Workers(gate.in_git(planner=WRONG))
 
 
 @pytest.mark.processes

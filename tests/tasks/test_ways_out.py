@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import Project
 from tests.tasks.verifying import RIGHT, TASK, WRONG, Gate, python
 
 pytestmark = pytest.mark.processes
@@ -13,38 +12,16 @@ PERSON = ("--reason", "the registry is back", "--by", "mara")
 
 
 @pytest.fixture
-def gate(project: Project, monkeypatch: pytest.MonkeyPatch) -> Gate:
-    return Gate(project, monkeypatch)
-
-
-@pytest.fixture
 def versioned(gate: Gate) -> Gate:
     """A project in git, with the work still to be done."""
-    ignored = "*.paper\nresult.yaml\nverdict.yaml\ntask.yaml\n__pycache__/\n"
-    files = {".gitignore": ignored, "planner.py": "def planner_id():\n    return 1\n", "other.py": "OTHER = 1\n"}
-    gate.project.write(files)
-    gate.project.commit_all()
-    for key in ("user.name", "user.email"):
-        gate.project.git("config", key, "dev@example.org")
-    return gate
-
-
-def head(gate: Gate) -> str:
-    return gate.project.git("rev-parse", "HEAD").strip()
-
-
-def commit(gate: Gate, *paths: str) -> str:
-    gate.project.git("commit", "-q", "-m", "by hand", "--", *paths)
-    return head(gate)
+    return gate.in_git(planner=WRONG, other="OTHER = 1\n")
 
 
 @pytest.mark.criterion("VG-23", "VG-28")
 def test_a_waived_file_is_committed_and_makes_the_pass_weak(versioned: Gate) -> None:
     gate = versioned
     gate.start()
-    gate.project.write({"planner.py": RIGHT, "other.py": "OTHER = 2\n"})
-    gate.executor()
-    assert gate.verify().has("files-listed")
+    assert gate.work({"planner.py": RIGHT, "other.py": "OTHER = 2\n"}).has("files-listed")
     assert gate.call("waive", "files-listed", "--task", TASK, *PERSON).code == 0
     assert gate.verify().code == 0
     assert gate.review().code == 0
@@ -58,18 +35,16 @@ def test_a_waived_file_is_committed_and_makes_the_pass_weak(versioned: Gate) -> 
 def test_what_a_person_committed_ends_an_approval_with_low_confidence(versioned: Gate) -> None:
     gate = versioned
     gate.start()
-    gate.project.write(planner=RIGHT)
-    gate.executor()
-    gate.verify()
+    gate.work(planner=RIGHT)
     gate.review(gate.verdict(confidence="LOW"))
     refused = gate.call("verify", "commit")
     assert refused.code == 13
     assert refused.has("manual review", "commit it yourself, then phase-gate verify commit")
-    made = commit(gate, "planner.py")
+    made = gate.commit("planner.py")
     ran = gate.call("verify", "commit")
     assert ran.code == 0, ran
     assert ran.has(f"committed as {made[:10]}")
-    assert (gate.status()["commit_sha"], head(gate)) == (made, made)
+    assert (gate.status()["commit_sha"], gate.head) == (made, made)
 
 
 @pytest.mark.criterion("VG-15", "VG-30")
@@ -81,9 +56,7 @@ def test_what_a_person_says_is_in_the_next_prompt_and_in_the_bundle(versioned: G
     assert gate.call("verify", "status").code == gate.call("verify", "status", "--task", TASK).code == 12
     assert gate.call("verify", "resume", "--task", TASK, *PERSON).code == 0
     assert gate.call("verify", "show").has("# Instructions from a person", "mara: the registry is back")
-    gate.project.write(planner=RIGHT)
-    gate.executor()
-    gate.verify()
+    gate.work(planner=RIGHT)
     assert gate.json("verify", "show")["guidance"] == ["mara: the registry is back"]
     assert gate.call("verify", "show").has("# Instructions from a person", "mara: the registry is back")
 
@@ -123,7 +96,7 @@ def pull_work_of_others(gate: Gate, **files: str) -> str:
     project.git("-C", str(outside / "theirs"), "push", "-q", "origin", "HEAD")
     project.git("fetch", "-q", "origin")
     project.git("merge", "-q", "--ff-only", f"origin/{project.git('branch', '--show-current').strip()}")
-    return head(gate)
+    return gate.head
 
 
 @pytest.mark.criterion("VG-28")
@@ -145,23 +118,16 @@ def test_what_is_changed_on_top_of_it_is_the_executors(versioned: Gate) -> None:
     gate = versioned
     gate.start()
     pull_work_of_others(gate, other="OTHER = 2\n")
-    gate.project.write({"planner.py": RIGHT, "other.py": "OTHER = 3\n"})
-    gate.executor()
-    assert gate.verify().has("files-listed", "other.py")
+    assert gate.work({"planner.py": RIGHT, "other.py": "OTHER = 3\n"}).has("files-listed", "other.py")
 
 
 @pytest.mark.criterion("VG-28")
 def test_better_words_for_the_last_commit_are_no_work(versioned: Gate) -> None:
     gate = versioned
-    gate.project.write({".gitignore": "*.yaml\n__pycache__/\n"})
-    gate.project.commit_all()
     gate.start()
     gate.project.git("commit", "-q", "--amend", "-m", "in better words")
     assert gate.executor().code == 0
     assert gate.status()["weak_because"] == []
-
-
-# --- a file that the task does not list
 
 
 # --- mended outside of the files
@@ -169,15 +135,13 @@ def test_better_words_for_the_last_commit_are_no_work(versioned: Gate) -> None:
 
 def test_a_person_says_that_something_else_was_mended(gate: Gate) -> None:
     gate.start(verify=python('-c \'import os, check; assert os.path.exists("/dev/null/x") or os.environ["UP"]\''))
-    gate.executor()
-    assert gate.verify().code == 10
+    assert gate.work().code == 10
     refused = gate.executor()
     assert refused.code == 13
     assert refused.has("no file has changed", f"phase-gate verify resume --task {TASK} --reason")
     assert gate.call("verify", "resume", "--task", TASK, *PERSON).code == 0
     gate.project.environment.setenv("UP", "1")
-    assert gate.executor().code == 0
-    assert gate.verify().code == 0
+    assert gate.work().code == 0
     assert gate.call("verify", "resume", "--task", TASK, *PERSON).has("does not wait for a person")
 
 
@@ -186,8 +150,7 @@ def test_what_a_person_says_about_a_blocked_task_is_in_the_next_prompt(gate: Gat
     gate.executor(gate.result("blocked"))
     assert gate.call("verify", "resume", "--task", TASK, *PERSON).code == 0
     assert gate.json("verify", "status", "--task", TASK)["gate_status"] == "BLOCKED"
-    gate.executor()
-    assert gate.verify().code == 0
+    assert gate.work().code == 0
     assert gate.json("verify", "show")["guidance"] == ["mara: the registry is back"]
 
 
@@ -213,8 +176,7 @@ def test_an_attempt_can_be_abandoned_and_begins_anew(gate: Gate, steps: int) -> 
 @pytest.mark.parametrize("versioned", [True, False], ids=["no-change", "no-git"])
 def test_an_approval_with_nothing_to_commit_stands(gate: Gate, versioned: bool) -> None:
     if versioned:
-        gate.project.write({".gitignore": "*.yaml\n__pycache__/\n"})
-        gate.project.commit_all()
+        gate.in_git()
     gate.approved()
     gate.start(document=gate.task(name="Task 4: Other", files=["other.py"], depends_on=["Task 5: Later"]))
     gate.start(document=gate.task(name="Task 5: Later", files=["later.py"]))
@@ -229,14 +191,11 @@ def test_an_approval_with_nothing_to_commit_stands(gate: Gate, versioned: bool) 
 def test_the_steps_of_a_list_are_run_one_by_one(gate: Gate) -> None:
     gate.project.write({"first.py": "print('first', flush=True)\n", "planner.py": WRONG})
     gate.start(verify=" && ".join(map(python, ("first.py", "check.py", '-c \'open("last", "w")\''))))
-    gate.executor()
-    ran = gate.verify()
+    ran = gate.work()
     assert ran.code == 10
     assert ran.has("ended with 1: FAILED test_planner.py::test_id")
     assert not (gate.root / "last").exists()
-    gate.project.write(planner=RIGHT)
-    gate.executor()
-    assert gate.verify().code == 0
+    assert gate.work(planner=RIGHT).code == 0
     output = gate.json("verify", "status", "--task", TASK)["gate_result"]["verify"]["output"]
     assert output.splitlines() == ["first", "5 tests passed"]
     assert (gate.root / "last").exists()
