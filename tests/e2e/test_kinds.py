@@ -194,6 +194,25 @@ def test_a_narrow_first_run_defines_what_is_known_and_says_so(project: Project) 
     expect(project, "partial", "2 known tests did not run (test_b.py)", streak=2, iteration=2)
 
 
+def test_what_was_changed_comes_before_another_run(project: Project) -> None:
+    project.write(test_calc=FAILING_TESTS)
+    assert project.run("--phase=red", "--exit-signal=x").code == 0
+    hides = "def pytest_collection_modifyitems(items):\n    del items[1:]\n"
+    project.write(calc=CALC, conftest=hides)
+    ran = project.run("--phase=green")
+    assert ran.has("(partial)", "undo the change: conftest.py", "then run: pytest --phase=green")
+
+
+def test_ids_that_differ_in_each_run_are_called_so(project: Project) -> None:
+    rows = "import pytest, time\n\n\n@pytest.mark.parametrize('n', [time.time_ns(), 2])\n"
+    project.write(test_calc=f"{rows}def test_twice(n):\n    from calc import twice\n    assert twice(n) == 2 * n\n")
+    assert project.run("--phase=red", "--exit-signal=x").code == 0
+    project.write(calc="def twice(n):\n    return 2 * n\n")
+    assert project.run("--phase=green").code == 10
+    explained = project.gate("explain", "tests-kept")
+    assert explained.has("its function ran with other parameters: their ids must be the same in each run")
+
+
 def test_a_module_that_cannot_be_imported_does_not_hide_the_rest_in_red(project: Project) -> None:
     project.write(
         test_a="from calc import add\n\n\ndef test_one():\n    assert add(1, 2) == 3\n\n\nclass TestIt:\n"

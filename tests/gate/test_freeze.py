@@ -143,7 +143,7 @@ TEST_A, CONFTEST_PY, DATA = "tests/test_a.py", "tests/conftest.py", "tests/data.
             "a-fixture-that-nobody-asked-for": ({"file": changed(), "around": AROUND + fixture("other")}, []),
             "data": ({"data": ("d2", None)}, [DATA]),
             "data-is-gone": ({"data": None}, [DATA]),
-            "a-conftest": ({"conftest": CONFTEST.replace("1", "2")}, [CONFTEST_PY, f"{CONFTEST_PY}:5"]),
+            "a-conftest": ({"conftest": CONFTEST.replace("1", "2")}, [f"{CONFTEST_PY}:5"]),
             "a-hook-came": ({"conftest": f"{CONFTEST}\ndef pytest_configure(): ...\n"}, [f"{CONFTEST_PY}:8"]),
             "a-fixture-above-a-test-that-asks-for-it": (
                 {"conftest": CONFTEST + fixture("till")},
@@ -168,7 +168,7 @@ def test_the_proof_of_changed_code_is_the_code_not_the_text() -> None:
 
 def test_a_text_of_tests_that_the_run_began_with_in_another_form() -> None:
     (found,) = find_altered(FROZEN, INVENTORY, replace(SAME, rewritten=("docs/how.txt",)))
-    assert (found.file, found.detail) == ("docs/how.txt", "this test file changed during the run")
+    assert (found.file, found.detail) == ("docs/how.txt", "was changed during the run")
 
 
 @pytest.mark.parametrize(

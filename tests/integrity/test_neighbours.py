@@ -54,7 +54,7 @@ def add_conftest(project: Project) -> None:
         pytest.param(weaken, (), f"{BODY}, whose cycle is open", id="a-test-is-weakened"),
         pytest.param(weaken, ("-k", "not sub"), BODY, id="and-it-does-not-even-run"),
         pytest.param(delete_test, (), BODY, id="a-test-is-deleted"),
-        pytest.param(add_conftest, (), "a new conftest.py above frozen tests", id="a-conftest-is-added"),
+        pytest.param(add_conftest, (), "is a new conftest.py above frozen tests", id="a-conftest-is-added"),
     ],
 )
 def test_frozen_tests_are_not_left_behind(

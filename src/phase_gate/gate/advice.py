@@ -40,6 +40,9 @@ def advise_closed(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> V
     if evaluation.iteration is None:
         reason = f"this run does not count ({evaluation.run_kind}): {evaluation.run_note}"
         hint = {"empty": _WRITE_ONE if phase.tests == "failing" else LET_ONE_RUN}.get(evaluation.run_kind, "")
+        changed = [finding for finding in evaluation.findings if finding.tier == "hard" and finding.change]
+        if changed:  # it may be the reason that tests did not run
+            hint = f"undo the change: {_first(changed)}"
         broken = _name_broken(evaluation.findings)
         return Verdict("void", f"{broken}; {reason}" if broken else reason, again, _MEND if broken else hint)
     reason, command, hint = what_gate_1_misses(evaluation, workflow, phase)

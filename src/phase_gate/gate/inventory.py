@@ -163,39 +163,35 @@ def freeze(inventory: Inventory, meaning: Meaning, weakened: tuple[Finding, ...]
     )
 
 
-def _hash_code(rows: tuple[ModuleStatement, ...]) -> str:
-    """Return a hash of the code, not of the text: reformatted code is still covered by a waiver."""
-    return sha256("\n".join(row.hash for row in rows).encode()).hexdigest()
-
-
 def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list[Finding]:
     """Return the changes to the frozen tests and to the code and data around them."""
     findings = _altered_bodies(frozen.inventory, inventory)
     for path, now in meaning.modules.items():
         before = frozen.inventory.files.get(path)
         if before is not None:
-            proof = _hash_code(now)
             names = frozenset(name.partition("::")[0] for name in before.bodies)
-            what = "code around the tests was changed after RED"
+            what = "was changed after RED, around the tests"
             asked = {*before.requests, *(name for file in frozen.support.values() for name in file.requests)}
-            findings += _code_changes(path, before.statements or (), now, what, proof, tests=names, requested=asked)
+            findings += _code_changes(path, before.statements or (), now, what, tests=names, requested=asked)
     for path, file in frozen.support.items():
         found = meaning.support.get(path)
         if found is None:
-            findings.append(_altered(path, "the tests use this file, and it is gone", change="gone"))
+            findings.append(_altered(path, "is used by the tests, and is gone", change="gone"))
         elif found[0] != file.content:
             if file.statements is not None and found[1] is not None:
                 asked = _requested_below(path, frozen)
-                what = "the tests use this file, and it was changed after RED"
-                findings += _code_changes(path, file.statements, found[1], what, _hash_code(found[1]), requested=asked)
+                what = "is used by the tests, and was changed after RED"
+                findings += _code_changes(path, file.statements, found[1], what, requested=asked)
             else:
-                findings.append(_altered(path, "the tests use this file, and it was changed after RED", proof=found[0]))
-    findings += [_altered(path, "this test file changed during the run") for path in meaning.rewritten]
+                findings.append(_altered(path, "is used by the tests, and was changed after RED", proof=found[0]))
+    findings += [_altered(path, "was changed during the run") for path in meaning.rewritten]
     folders = {path.rpartition("/")[0] for path in frozen.inventory.files}
     for path in meaning.support:
         if path.endswith("conftest.py") and path not in frozen.support and _is_above(path, folders):
             findings.append(
-                _altered(path, "a new conftest.py above frozen tests", proof=meaning.support[path][0], change="added")
+                _altered(
+                    path, "is a new conftest.py above frozen tests", proof=meaning.support[path][0], change="added"
+                )
             )
     findings += find_altered_pieces(frozen.pieces, meaning.pieces)
     return findings + _find_hiding(frozen, inventory, meaning)
@@ -211,13 +207,13 @@ def _altered_bodies(frozen: Inventory, now: Inventory) -> list[Finding]:
             # The file itself is the test; in a text, its examples are.
             if file.bodies and found.bodies == file.bodies:
                 continue
-            findings.append(_altered(path, "this test file was changed after RED", proof=found.content))
+            findings.append(_altered(path, "was changed after RED", proof=found.content))
             continue
         present = {bare_name(name) for name in found.ids}
         # A test without a body here was inherited, or made at run time: a new body in this file replaces it.
         for name, body in {**{bare_name(each): "" for each in file.ids}, **file.bodies}.items():
-            if name in present and found.bodies.get(name, "") != body:
-                proof = found.bodies.get(name, "")
+            proof = found.bodies.get(name, "")
+            if name in present and proof != body:
                 findings.append(_altered(path, "was changed after RED", proof=proof, test_id=join_id(path, name)))
     return findings
 
@@ -227,13 +223,14 @@ def _code_changes(
     before: tuple[str, ...],
     now: tuple[ModuleStatement, ...],
     what: str,
-    proof: str,
     *,
     tests: Collection[str] = frozenset(),
-    requested: Collection[str] = frozenset(),
+    requested: Collection[str],
 ) -> list[Finding]:
     from phase_gate.source.module_code import find_changes
 
+    # Of the code, not of the text: reformatted code is still covered by a waiver.
+    proof = sha256("\n".join(row.hash for row in now).encode()).hexdigest()
     return [_altered(path, what, line or None, proof) for line in find_changes(before, now, tests, requested)]
 
 
@@ -263,7 +260,9 @@ def _find_hiding(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list
         hidden = before.get(_module_name(path, packages))
         if hidden is not None and not path.endswith("conftest.py"):
             proof = meaning.support[path][0] if path in meaning.support else inventory.files[path].content
-            findings.append(_altered(path, f"a new module of the same name as {hidden}", proof=proof, change="added"))
+            findings.append(
+                _altered(path, f"is a new module of the same name as {hidden}", proof=proof, change="added")
+            )
     return findings
 
 

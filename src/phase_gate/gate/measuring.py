@@ -146,7 +146,7 @@ def _find_findings(run: JudgedRun, frozen: list[Finding]) -> tuple[Finding, ...]
         *record.session.doubts,
         *name_failures(record, judged),
         *_in_the_way(run),
-        *name_tests("tests-kept", "hard", run.missing, "is frozen, and was deleted", "gone"),
+        *_deleted(run),
         *find_new_skips(judged),
         *run.traced.findings,
         *name_tests("baseline-kept", "hard", judged.baseline_failing, "passed before this cycle, fails now"),
@@ -157,6 +157,14 @@ def _find_findings(run: JudgedRun, frozen: list[Finding]) -> tuple[Finding, ...]
         *_too_fast(record, run.state),
         *_streak_starts_over(run),
     )
+
+
+def _deleted(run: JudgedRun) -> tuple[Finding, ...]:
+    """Return the frozen tests that are gone. A function that ran has other parameters now."""
+    ran = frozenset(map(bare_id, run.record.session.outcomes))
+    other = "is frozen, and its function ran with other parameters: their ids must be the same in each run"
+    gone = name_tests("tests-kept", "hard", run.missing, "is frozen, and was deleted", "gone")
+    return tuple(replace(each, detail=other) if bare_id(each.id) in ran else each for each in gone)
 
 
 def _streak_starts_over(run: JudgedRun) -> list[Finding]:
@@ -181,10 +189,10 @@ def _broken_modules(record: RunRecord, judged: Judgement) -> list[Finding]:
 
 
 def _describe_broken(error: str) -> str:
-    name, _, message = error.strip().partition("\n")[0].partition(": ")
-    if name == "Failed":  # pytest refuses it; any other exception comes from the module's own code
-        return f"can't be collected: {message}"
-    return f"can't be imported: {name}{': ' if message else ''}{message}" if name else "can't be imported"
+    first = error.strip().partition("\n")[0]
+    if first.startswith("Failed: "):  # pytest refuses it; any other exception comes from the module's own code
+        return f"can't be collected: {first[8:]}"
+    return f"can't be imported: {first}".removesuffix(": ")
 
 
 def _too_fast(record: RunRecord, state: State) -> tuple[Finding, ...]:

@@ -99,7 +99,7 @@ def find_changes(
     tests: Collection[str] = frozenset(),
     requested: Collection[str] = frozenset(),
 ) -> tuple[int, ...]:
-    """Return the lines that change the meaning of frozen tests; 0 means that something is missing.
+    """Return the lines that change the meaning of frozen tests; 0 if something is missing, and nothing else changed.
 
     :param tests: names of the frozen tests or their classes in the module.
     :param requested: fixtures that frozen tests request: another one of that name would replace them.
@@ -120,8 +120,8 @@ def find_changes(
         or statement.provides in requested
         or any(bound[name] > 1 or name in tests for name in statement.binds)
     ]
-    if +missing:
-        lines.insert(0, 0)
+    if +missing and not lines:
+        return (0,)
     return tuple(lines)
 
 
