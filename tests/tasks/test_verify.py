@@ -1041,7 +1041,7 @@ def test_a_hook_of_git_that_changes_what_was_approved_takes_the_commit_back(gate
 
 @pytest.mark.criterion("VG-23")
 def test_a_committed_task_waits_for_no_commit(gate: Gate) -> None:
-    repository(gate)
+    gate.in_git(planner=WRONG)
     begin_two(gate)
     gate.call("verify", "start", "--task", "Task 4")
     for task, name, file in ((TASK, NAME, "planner.py"), ("task-4-other", "Task 4: Other", "other.py")):
