@@ -36,6 +36,15 @@ def test_a_phase_says_what_it_asks_for_when_it_begins(pipe: Pipe) -> None:
     )
 
 
+def test_a_phase_with_reviewers_says_that_they_vote(pipe: Pipe) -> None:
+    pipe.at("CONSENSUS_MASTER_PLAN")
+    pipe.signal()
+    pipe.gate("advance")
+    pipe.prepare()
+    ran = pipe.gate("signal", "--reason", "they agree")
+    assert ran.has("next: write the required files again, let the reviewers vote, then phase-gate advance")
+
+
 def test_where_tests_are_asked_for_the_next_step_is_a_run(pipe: Pipe) -> None:
     pipe.at("QA_VALIDATION")
     assert pipe.gate("status", "--json").document["next_command"] == "pytest --phase=qa_validation"

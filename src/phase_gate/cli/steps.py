@@ -118,8 +118,10 @@ def answer_entry(entered: EnteredPhase) -> Done:
         attempt = pipeline.attempts.get(phase.name, 1)
         document |= {"attempt": attempt, "needs": [list(row) for row in needs]}
         title += f" (attempt {attempt})" if attempt > 1 else ""
-        if phase.tests == "none" and requires_of(phase).artifacts:
-            step = f"write the required files, then {step}"
+        needed = requires_of(phase)
+        if phase.tests == "none" and needed.artifacts:
+            votes = ", let the reviewers vote" if needed.consensus is not None else ""
+            step = f"write the required files{' again' if attempt > 1 else ''}{votes}, then {step}"
     rows = [f"  {name:13} {text}" for name, text in needs]
     recorded = ", ".join(entered.constitution)
     if recorded:

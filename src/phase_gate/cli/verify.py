@@ -141,7 +141,7 @@ def run(call: Call) -> Done:
     from phase_gate.tasks.verify_run import Display, run_verify
 
     board = open_board(call)
-    session = board.session(board.named() or board.waiting("a verify run", (Status.VERIFYING,)))
+    session = board.session(board.waiting("a verify run", (Status.VERIFYING,)))
     # With `--json`, standard output is reserved for our own result.
     display = Display(show=print_aside, tick=lambda seconds, limit: None, stream=raw_output(aside=call.arguments.json))
     status, log = run_verify(session, display)
@@ -160,7 +160,7 @@ def commit(call: Call) -> Done:
     from phase_gate.tasks.commit import commit_task
 
     board = open_board(call)
-    session = board.session(board.named() or board.waiting("a commit", (Status.APPROVED,)))
+    session = board.session(board.waiting("a commit", (Status.APPROVED,)))
     status, files = commit_task(session)
     following = board.overview.next_command or advise_task(status.verification).next_step
     rows = [f"{status.task}: committed as {status.verification.commit[:10]}", *(f"  {name}" for name in files)]
@@ -173,7 +173,7 @@ def commit(call: Call) -> Done:
 
 def abandon(call: Call) -> Done:
     board = open_board(call)
-    session = board.session(board.named() or board.waiting("an end", IN_PROGRESS))
+    session = board.session(board.waiting("an end", IN_PROGRESS))
     return answer_step(abandon_attempt(session, reason=call.arguments.reason or "", by=call.by()), code=exit_codes.OPEN)
 
 
@@ -316,7 +316,7 @@ def show(call: Call) -> Done:
     """Print the reviewer's material for a verified task, else the executor's instructions."""
     board = open_board(call)
     first = (*IN_PROGRESS, *NOT_PASSED, Status.BLOCKED)
-    session = board.session(board.named() or board.waiting("a step", first, (*first, Status.PENDING)))
+    session = board.session(board.waiting("a step", first, (*first, Status.PENDING)))
     verification = session.verification()
     if verification.status in (Status.REVIEWING, Status.APPROVED):
         document = make_bundle(session)

@@ -121,10 +121,12 @@ class TaskBoard:
         raise TaskNameError(problem, remedy=f"one of: {known}" if known else "phase-gate verify start --task-file FILE")
 
     def waiting(self, what: str, *groups: Collection[Status]) -> str:
-        """Return the only task that waits, for a command that names no task.
+        """Return the task that the command names, or else the only one that waits.
 
         :param groups: statuses of tasks that wait; the first group that has only one task decides.
         """
+        if (named := self.named()) is not None:
+            return named
         rows = [row for row in self.overview.rows if not row.commit]  # a committed task waits for nothing
         # In the end, the step itself reports why the only unfinished task is not allowed.
         for statuses in (*groups, set(Status) - FINISHED):
@@ -153,7 +155,7 @@ class TaskBoard:
             name, signed = result.task_name, result.by
         except MalformedResultError as error:
             result = error
-        session = self.session(self.named() or (self.find(name) if name else self.waiting(what, *groups)))
+        session = self.session(self.find(name) if name and self.wanted is None else self.waiting(what, *groups))
         if name and task_slug(name) != session.task:
             raise NotAllowedError(
                 f"{attachment.name} is for {name!r}, but the task is {session.verification().name!r}",
