@@ -304,7 +304,7 @@ def make_state_folder(folder: Path, files: FileSystem = REAL) -> None:
 
 
 #: Folders in a state folder and in the folder of a task.
-_NAMES = ("cache", "objects", "runs", "tasks", "verify")
+_NAMES = ("cache", "drive", "evidence", "objects", "runs", "store", "tasks", "verify")
 
 
 def own_folders(anchor: Path, state_folder: Path, folder: Path) -> tuple[str, ...]:
