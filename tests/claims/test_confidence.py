@@ -24,13 +24,6 @@ def found(text: str, patterns: tuple[str, ...] = DEFAULT_PATTERNS) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "pattern"),
     [
-        ("<promise>COMPLETE</promise>", "<promise>COMPLETE</promise>"),
-        ("All tasks are completed.", "all tasks.*completed"),
-        ("ALL TASKS COMPLETED", "all tasks.*completed"),
-        ("The implementation is finished.", "implementation.*finished"),
-        ("It is ready for review.", "ready for review"),
-        ("There is no remaining work.", "no remaining work"),
-        ("All acceptance criteria are met.", "all acceptance criteria.*met"),
         ("All tasks complete!", r"all tasks complete\b"),
         ("The tests are green: 12 tests passing.", "tests passing"),
         ("**All tasks completed**", "all tasks.*completed"),
@@ -70,10 +63,6 @@ def test_a_sign(text: str, pattern: str) -> None:
 )
 def test_no_sign(text: str) -> None:
     assert found(text) == []
-
-
-def test_each_counts_once() -> None:
-    assert len(found("All tasks are completed. All tasks are completed.\nReady for review. Ready for review!")) == 2
 
 
 def test_a_denied_sentence_does_not_hide_a_later_one() -> None:

@@ -15,7 +15,7 @@ from phase_gate.gate.state import Claims
 from phase_gate.values import replace
 from phase_gate.workflow.model import Limits
 from phase_gate.workflow.sections import ConfidenceRules, ExitGate
-from tests.claims.test_blocks import DOYAKEN, EXIT
+from tests.claims.test_blocks import EXIT
 
 AT = "2026-01-01T12:00:00Z"
 GOOD = f"All tasks are completed.\n\n{EXIT}"
@@ -52,27 +52,6 @@ def evaluate_output(
 
 
 @pytest.mark.parametrize(
-    ("changes", "outcome", "code"),
-    [
-        pytest.param({"interrupted": "ctrl-c", "breaker": OPEN}, Outcome.INTERRUPTED, 13, id="interrupt-before-open"),
-        pytest.param({"breaker": OPEN}, Outcome.HALTED, 12, id="open-before-complete"),
-        pytest.param({"counted": Claims(low=9)}, Outcome.COMPLETE, 0, id="complete-before-many-low-ones"),
-    ],
-)
-def test_the_chain_with_a_good_claim(changes: dict[str, Any], outcome: Outcome, code: int) -> None:
-    decision = judge(GOOD, replace(CONTEXT, **changes))
-    assert (decision.decision, decision.exit_code) == (outcome, code)
-
-
-@pytest.mark.parametrize(
-    ("low", "outcome"), [(0, Outcome.CONTINUE), (1, Outcome.CONTINUE), (2, Outcome.ASK), (7, Outcome.ASK)]
-)
-def test_many_low_ones_before_going_on(low: int, outcome: Outcome) -> None:
-    decision = judge("All tasks are completed.", replace(CONTEXT, counted=Claims(low=low), **UNMEASURED))
-    assert (decision.decision, decision.claims_low) == (outcome, low + 1)
-
-
-@pytest.mark.parametrize(
     ("counted", "expected"),
     [
         pytest.param(Claims(low=1, low_in=2), 1, id="the-same-iteration"),
@@ -83,12 +62,6 @@ def test_many_low_ones_before_going_on(low: int, outcome: Outcome) -> None:
 def test_an_iteration_counts_once(counted: Claims, expected: int) -> None:
     decision = judge("All tasks are completed.", replace(CONTEXT, counted=counted, **UNMEASURED))
     assert decision.claims_low == expected
-
-
-def test_a_blocked_claim_counts_once_an_iteration() -> None:
-    context = replace(CONTEXT, failure="a test fails", breaker=Breaker(exit_blocked=2))
-    assert evaluate_output(GOOD, replace(context, counted=Claims(blocked_in=1)))[1].exit_blocked == 3
-    assert evaluate_output(GOOD, replace(context, counted=Claims(blocked_in=2)))[1].exit_blocked == 2
 
 
 @pytest.mark.parametrize(
@@ -122,24 +95,6 @@ def test_an_honest_not_done_is_no_blocked_claim() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "context", "score", "points"),
-    [
-        pytest.param(f"It is done.\n\n{DOYAKEN}", CONTEXT, 100, [30, 20, 15, 20, 10, 5], id="everything"),
-        pytest.param("It is done.", CONTEXT, 50, [0, 0, 15, 20, 10, 5], id="no-block"),
-        pytest.param(DOYAKEN.replace("true", "false"), CONTEXT, 70, [30, 0, 15, 20, 0, 5], id="not-complete"),
-        pytest.param(DOYAKEN, replace(CONTEXT, **UNMEASURED), 50, [30, 20, 0, 0, 0, 0], id="nothing-known"),
-        pytest.param("DOYAKEN_STATUS:\n  PHASE_COMPLETE: maybe\n", CONTEXT, 40, [0, 0, 15, 20, 0, 5], id="malformed"),
-    ],
-)
-def test_the_score(text: str, context: ClaimContext, score: int, points: list[int]) -> None:
-    decision = judge(text, context)
-    assert (decision.confidence, [part.worth if part.met else 0 for part in decision.confidence_parts]) == (
-        score,
-        points,
-    )
-
-
-@pytest.mark.parametrize(
     ("changes", "threshold", "needed"),
     [
         pytest.param({}, 70, 70, id="all-is-measured"),
@@ -167,17 +122,3 @@ def test_what_cant_be_measured_lowers_what_is_needed(changes: dict[str, Any], th
 def test_confidence_counts_where_gate_1_asks_for_it(asked: frozenset[str], outcome: Outcome) -> None:
     decision = judge(GOOD, replace(CONTEXT, asked=asked), rules=ConfidenceRules(threshold=101))
     assert decision.decision is outcome
-
-
-def test_untested_code_beats_any_score_and_any_setting() -> None:
-    loose = ExitGate(enabled=False, require_explicit_signal=False, honour_override=True)
-    decision = judge(GOOD, replace(CONTEXT, untested="files have changed: run the tests"), loose)
-    assert (decision.decision, decision.reason) == (Outcome.CONTINUE, "files have changed: run the tests")
-    assert (decision.claimed_done, decision.passed) == (False, False)
-
-
-def test_the_circuit_before_a_person() -> None:
-    context = replace(CONTEXT, counted=Claims(low=5), **UNMEASURED, limits=Limits(exit_blocked=1))
-    decision = judge("All tasks are completed.", context)
-    assert decision.decision is Outcome.HALTED
-    assert decision.reason.startswith("the circuit opens: 1 claim in a row that the exit gate blocked")

@@ -23,14 +23,11 @@ from phase_gate.drive.view import Working
 from phase_gate.evidence.process.run import Ended
 from phase_gate.workflow.model import Phase
 from tests.cli.conftest import Begin, CommandProject, begin, stories
-from tests.drive.team import TaskList
+from tests.drive.team import FAKE, TaskList, Turn
+from tests.evidence.processes import wait_for
 from tests.support import CALC, FAILING_TESTS, OURS, Result
 
 __all__ = ["begin", "stories"]
-
-FAKE = Path(__file__).with_name("fake.py")
-
-Turn = dict[str, Any]
 
 #: What every driven project says: our plugin and no other in its runs, nothing to wait for.
 SETTINGS: dict[str, Any] = {"pytest": [*OURS, "-q"], "retry_wait": 0, "until": "GREEN"}
@@ -44,6 +41,9 @@ DONE = (
 
 def answer(reason: str = "I looked at it", **more: str) -> Turn:
     return {"answer": {"exit_signal": "true", "reason": reason, **more}}
+
+
+Start = Callable[..., "subprocess.Popen[str]"]
 
 
 class Track:
@@ -70,7 +70,7 @@ class Track:
 
         :param real: in a process of its own, with runs of the tests in theirs; else only the agent has one.
         """
-        words = ("drive", *options, "--", *self.agent)
+        words = ("drive", *options, *self.behind)
         if real:
             return self.project.gate(*words, **environment)
         with pytest.MonkeyPatch.context() as patch:
@@ -101,25 +101,14 @@ class Track:
         assert code is None or ran.code == code, f"{ran.code}\n{ran.out}\n{ran.err}"
         return [json.loads(line) for line in ran.out.splitlines()]
 
-    def start(self, *options: str) -> subprocess.Popen[str]:
-        """Start a driver that can be signalled."""
-        words = [sys.executable, "-m", "phase_gate.cli", "drive", *options, "--", *self.agent]
-        return subprocess.Popen(
-            words,
-            cwd=self.root,
-            env=dict(os.environ),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+    @property
+    def behind(self) -> tuple[str, ...]:
+        """What comes last in the command."""
+        return ("--", *self.agent)
 
     def agent_sleeps(self) -> int:
         """Wait until the agent sleeps; return its pid."""
-        mark = self.script.with_suffix(".sleeps")
-        pid = wait_for(lambda: int(mark.read_text() or 0) if mark.exists() else 0)
-        mark.unlink()
-        return pid
+        return int(wait_for(self.script.with_suffix(".sleeps")))
 
     def prompt(self, number: int) -> str:
         """What the agent read in its turn."""
@@ -143,27 +132,6 @@ class Track:
     def state(self) -> dict[str, Any]:
         state: dict[str, Any] = json.loads((self.gated.folder / "cache" / "checkpoint.json").read_text())["state"]
         return state
-
-
-def wait_for(look: Callable[[], int], *, seconds: float = 60.0) -> int:
-    """Return what is looked for once it is there."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            if found := look():
-                return found
-        except ValueError:
-            pass  # half written
-        time.sleep(0.02)
-    raise AssertionError("it did not come")
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 class Terminal:
@@ -234,10 +202,24 @@ def track(begin: Begin) -> Callable[[str], Track]:
 
 
 @pytest.fixture
-def drivers() -> Iterator[list[subprocess.Popen[str]]]:
-    """Drivers that a test started: none outlives it."""
+def start() -> Iterator[Start]:
+    """Return a function that starts a driver, which can be signalled: none outlives the test."""
     started: list[subprocess.Popen[str]] = []
-    yield started
+
+    def start_driver(driven: Track | TaskList, *options: str) -> subprocess.Popen[str]:
+        started.append(
+            subprocess.Popen(
+                [sys.executable, "-m", "phase_gate.cli", "drive", *options, *driven.behind],
+                cwd=driven.root,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+            )
+        )
+        return started[-1]
+
+    yield start_driver
     for driver in started:
         if driver.poll() is None:
             driver.send_signal(signal.SIGTERM)

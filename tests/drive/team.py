@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import CommandProject
+from tests.evidence.processes import wait_for
 from tests.support import Result
 
 FAKE = Path(__file__).with_name("fake.py")
@@ -42,6 +42,8 @@ class TaskList:
         self.gated, self.root, self._patch = gated, gated.root, patch
         self.script = gated.root.parent / f"{gated.root.name}-team.json"
         self._later = timedelta()
+        #: What comes last in the command.
+        self.behind: tuple[str, ...] = ()
 
     def words(self, role: str) -> list[str]:
         return [sys.executable, "-I", "-S", str(FAKE), str(self.script), role]
@@ -96,18 +98,6 @@ class TaskList:
         assert code is None or ran.code == code, f"{ran.code}\n{ran.out}\n{ran.err}"
         return [json.loads(line) for line in ran.out.splitlines()]
 
-    def start(self, *options: str) -> subprocess.Popen[str]:
-        """Start a driver that can be signalled."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "phase_gate.cli", "drive", *options],
-            cwd=self.root,
-            env=dict(os.environ),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-
     def let_time_pass(self) -> None:
         """Let waiting take no time: the clock of the ledger goes on instead."""
 
@@ -122,8 +112,9 @@ class TaskList:
 
     # --- looking
 
-    def sleeps(self, role: str) -> Path:
-        return self.script.with_suffix(f".sleeps-{role}")
+    def agent_sleeps(self, role: str) -> int:
+        """Wait until an agent sleeps; return its pid."""
+        return int(wait_for(self.script.with_suffix(f".sleeps-{role}")))
 
     def prompt(self, number: int, role: str, turn: int) -> str:
         mark = self._mark(number, role)

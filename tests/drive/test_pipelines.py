@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.drive.conftest import FAKE, Track, Turn, answer
+from tests.drive.conftest import Track, answer
+from tests.drive.team import FAKE, Turn
 from tests.support import OURS
 
 pytestmark = pytest.mark.processes

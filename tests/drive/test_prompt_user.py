@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 from collections.abc import Callable
 
 import pytest
 
-from tests.drive.conftest import Terminal, is_alive, wait_for
+from tests.drive.conftest import Start, Terminal
 from tests.drive.team import TaskList, Turn, slug_of, works
+from tests.evidence.processes import is_alive
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
 
@@ -67,14 +67,12 @@ def test_no_answer_leaves_it_for_later(task_list: TaskList, at_terminal: Opens) 
 
 
 @pytest.mark.parametrize("role", ["executor", "reviewer"])
-def test_a_killed_driver_is_taken_over(task_list: TaskList, role: str, drivers: list[subprocess.Popen[str]]) -> None:
+def test_a_killed_driver_is_taken_over(task_list: TaskList, role: str, start: Start) -> None:
     slow: Turn = {"sleep": 600, "report": None}
     usual: list[Turn] = [works(1)] if role == "executor" else [{}]
     task_list.plan((1,), script={1: {"executor": [works(1)], "reviewer": [{}], role: [slow, *usual]}})
-    driver = task_list.start()
-    drivers.append(driver)
-    mark = task_list.sleeps(role)
-    pid = wait_for(lambda: int(mark.read_text() or 0) if mark.exists() else 0)
+    driver = start(task_list)
+    pid = task_list.agent_sleeps(role)
     assert task_list.drive().code == 13, "one drive at a time"
     driver.send_signal(signal.SIGKILL)
     driver.communicate(timeout=30)
@@ -86,11 +84,10 @@ def test_a_killed_driver_is_taken_over(task_list: TaskList, role: str, drivers: 
 
 
 @pytest.mark.sweep
-def test_one_interrupt_ends_after_the_step(task_list: TaskList, drivers: list[subprocess.Popen[str]]) -> None:
+def test_one_interrupt_ends_after_the_step(task_list: TaskList, start: Start) -> None:
     task_list.plan((1, 2), script={1: {"executor": [works(1, sleep=2)]}})
-    driver = task_list.start()
-    drivers.append(driver)
-    wait_for(lambda: int(task_list.sleeps("executor").exists()))
+    driver = start(task_list)
+    task_list.agent_sleeps("executor")
     driver.send_signal(signal.SIGINT)
     out, _ = driver.communicate(timeout=60)
     assert driver.returncode == 130, out
@@ -99,12 +96,10 @@ def test_one_interrupt_ends_after_the_step(task_list: TaskList, drivers: list[su
     assert task_list.turns(1, "executor") == 1
 
 
-def test_two_interrupts_end_at_once(task_list: TaskList, drivers: list[subprocess.Popen[str]]) -> None:
+def test_two_interrupts_end_at_once(task_list: TaskList, start: Start) -> None:
     task_list.plan((1,), script={1: {"executor": [{"sleep": 600, "report": None}, works(1)]}})
-    driver = task_list.start()
-    drivers.append(driver)
-    mark = task_list.sleeps("executor")
-    pid = wait_for(lambda: int(mark.read_text() or 0) if mark.exists() else 0)
+    driver = start(task_list)
+    pid = task_list.agent_sleeps("executor")
     driver.send_signal(signal.SIGINT)
     driver.send_signal(signal.SIGTERM)
     driver.communicate(timeout=60)

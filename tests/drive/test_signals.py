@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from collections.abc import Callable
 
 import pytest
 
-from tests.drive.conftest import RIGHT, Track, answer, is_alive
+from tests.drive.conftest import RIGHT, Start, Track, answer
+from tests.evidence.processes import is_alive
 
 pytestmark = [pytest.mark.processes, pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")]
 
 Begin = Callable[[str], Track]
-Drivers = list[subprocess.Popen[str]]
 
 
 @pytest.mark.sweep
-def test_ctrl_c_once_ends_after_this_iteration(track: Begin, drivers: Drivers) -> None:
+def test_ctrl_c_once_ends_after_this_iteration(track: Begin, start: Start) -> None:
     driven = track("red-exited").plan({"sleep": 1.5, "write": {"calc.py": RIGHT}}, signal="agent")
-    driver = driven.start()
-    drivers.append(driver)
+    driver = start(driven)
     agent = driven.agent_sleeps()
     driver.send_signal(signal.SIGINT)
     out, _ = driver.communicate(timeout=120)
@@ -34,10 +32,9 @@ def test_ctrl_c_once_ends_after_this_iteration(track: Begin, drivers: Drivers) -
     assert "next: phase-gate drive --resume" in out
 
 
-def test_ctrl_c_twice_ends_at_once(track: Begin, drivers: Drivers) -> None:
+def test_ctrl_c_twice_ends_at_once(track: Begin, start: Start) -> None:
     driven = track("red-exited").plan({"spawn": True, "sleep": 600}, signal="agent")
-    driver = driven.start()
-    drivers.append(driver)
+    driver = start(driven)
     agent = driven.agent_sleeps()
     driver.send_signal(signal.SIGINT)
     assert driver.stdout is not None
@@ -53,12 +50,11 @@ def test_ctrl_c_twice_ends_at_once(track: Begin, drivers: Drivers) -> None:
     assert driven.gated.gate("audit").code == 0
 
 
-def test_a_killed_driver_is_resumed(track: Begin, drivers: Drivers) -> None:
+def test_a_killed_driver_is_resumed(track: Begin, start: Start) -> None:
     driven = track("red-exited").plan(
         {"sleep": 600}, {"write": {"calc.py": RIGHT}, **answer(), "expect": ["an adder"]}, signal="agent"
     )
-    driver = driven.start("--goal", "an adder", "--iterations", "4")
-    drivers.append(driver)
+    driver = start(driven, "--goal", "an adder", "--iterations", "4")
     agent = driven.agent_sleeps()
     driver.kill()
     driver.communicate(timeout=60)

@@ -77,21 +77,10 @@ def test_escalation(kinds: tuple[FailureType, ...], level: int) -> None:
     assert bool(found.actions) is (level > 0)
 
 
-@pytest.mark.parametrize(
-    ("kinds", "left"),
-    [
-        pytest.param((V, V), 1, id="the-second-one"),
-        pytest.param((V, V, V), 0, id="none-left"),
-        pytest.param((R, R), 0, id="rejected-twice"),
-    ],
-)
-def test_retries_left(kinds: tuple[FailureType, ...], left: int) -> None:
-    assert retries_left(after(*kinds)) == left
-
-
 def test_the_table_of_retries_is_the_documents() -> None:
     retries = {kind: retries_left(after(kind)) for kind in (X, V, R, T, M)}
     assert retries == {X: 2, V: 2, R: 1, T: 1, M: 2}
+    assert (retries_left(after(V, V)), retries_left(after(V, V, V, V))) == (1, 0)
     assert [round(delay_left(after(kind), AT)) for kind in STEP] == [0, 0, 0, 30, 0]
 
 
