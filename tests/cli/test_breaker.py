@@ -127,14 +127,6 @@ def test_a_skip_is_a_forced_exit(stuck: CommandProject) -> None:
     assert later.has("person  ann skipped GREEN"), "every later verdict of the cycle shows it"
 
 
-def test_no_skip_while_the_circuit_is_closed(red: CommandProject) -> None:
-    attempt(red, 1)
-    before = red.files()
-    ran = at_terminal(red, *SKIP)
-    assert (ran.code, red.files()) == (13, before)
-    assert "may be skipped only while its circuit is open, and it is closed" in ran.err
-
-
 @pytest.mark.parametrize("words", [RESET, SKIP, FORCE], ids=["reset", "skip", "force"])
 def test_only_a_person_may(stuck: CommandProject, words: tuple[str, ...]) -> None:
     code, slug, problem = stuck.error(*words)

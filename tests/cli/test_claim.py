@@ -22,16 +22,10 @@ def claim(gated: CommandProject, text: str, *arguments: str) -> Any:
     return ran.code, ran.document
 
 
-def settle(gated: CommandProject, text: str) -> CommandProject:
-    """Write the project's file."""
-    gated.project.write({"phase-gate.yaml": text})
-    return gated
-
-
 def settled(begin: Begin, text: str) -> CommandProject:
     """A project that has its file from the start, green twice."""
-    gated = settle(begin(""), text)
-    gated.project.write(test_calc="def test_two():\n    assert 1 + 1 == 2\n")
+    gated = begin("")
+    gated.project.write({"phase-gate.yaml": text}, test_calc="def test_two():\n    assert 1 + 1 == 2\n")
     assert gated.project.run("--phase=green").code == 10
     gated.project.write(calc=CALC)
     assert [gated.project.run("--phase=green").code for _ in range(2)] == [10, 0]

@@ -38,7 +38,9 @@ def look(gated: CommandProject, *arguments: str) -> dict[str, tuple[str, str]]:
 def test_all_is_well(begin: Begin) -> None:
     gated = begin("green")
     gated.project.commit_all()
+    before = gated.files()
     looks = look(gated)
+    assert gated.files() == before, "it only looks"
     home = Path(phase_gate.__file__).parent
     assert {what: mark for what, (mark, _) in looks.items()} == {
         "package": "good",
@@ -50,13 +52,6 @@ def test_all_is_well(begin: Begin) -> None:
     assert looks["plugin"][1] == "loaded by pytest"
     assert looks["root"][1] == str(gated.root)
     assert looks["ledger"][1].endswith("events, intact")
-
-
-def test_it_only_looks(begin: Begin) -> None:
-    gated = begin("green")
-    before = gated.files()
-    look(gated)
-    assert gated.files() == before
 
 
 # --- the plugin

@@ -50,13 +50,6 @@ def test_it_says_what_is_missing_one_by_one(begin: Begin) -> None:
     assert gated.json("status")["phase"] == "DONE"
 
 
-def test_a_signal_that_comes_too_early_is_spent(begin: Begin) -> None:
-    gated = begin("document")
-    ran = gated.gate("signal", "--reason", "who reads that")
-    assert ran.code == 10
-    assert ran.has("Exit signal set but Gate 1 not satisfied", "0 of 3 documents")
-
-
 def test_after_a_run_a_signal_looks_at_the_documents_again(begin: Begin) -> None:
     gated = begin("document")
     gated.project.write(GOOD)

@@ -14,62 +14,12 @@ from phase_gate.task import Task
 from tests.cli.conftest import Begin, CommandProject
 from tests.support import CALC
 
-
-def kinds(gated: CommandProject) -> list[str]:
-    return [event["kind"] for event in gated.json("history", "--events")["events"]]
-
-
 # --- 0 and 10
-
-
-@pytest.mark.parametrize(
-    ("story", "phase", "following"),
-    [
-        pytest.param("red", "RED", "pytest --phase=green", id="red"),
-        pytest.param("green", "GREEN", "pytest --phase=refactor", id="green"),
-        pytest.param("notes", "DONE", "pytest --phase=green", id="a-phase-that-needs-no-tests-and-ends-the-cycle"),
-    ],
-)
-def test_both_gates_hold_and_the_phase_exits(begin: Begin, story: str, phase: str, following: str) -> None:
-    gated = begin(story)
-    ran = gated.gate("signal", "--reason", "all is well", "--by", "ann", "-v")
-    assert ran.code == 0
-    assert ran.has("Gate 2  Explicit exit signal", "given", "all is well (ann)", "both gates are open", following)
-    status = gated.json("status")
-    assert (status["phase"], status["exited"], status["open"]) == (phase, True, True)
-    assert kinds(gated)[-3:] == ["evaluated", "signal-spent", "phase-exited"]
-
-
-def test_too_early_it_is_spent_and_counted(begin: Begin) -> None:
-    gated = begin("green-once")
-    for number in (1, 2):
-        ran = gated.gate("signal", "--reason", "done", "-v")
-        assert ran.code == 10
-        assert ran.has("signal came too early", "Exit signal set but Gate 1 not satisfied")
-        assert gated.store().read().state.signals_premature == number
-    assert gated.json("status")["exited"] is False
-    assert gated.gate("check").code == 10
-
-
-@pytest.mark.parametrize(
-    ("option", "said"),
-    [
-        pytest.param("--not-done", "the signal reports not done (not yet)", id="a-veto"),
-        pytest.param("--blocked", "needs a person (blocked): not yet", id="blocked"),
-        pytest.param("--test-wrong", "needs a person (test-wrong): not yet", id="a-test-is-wrong"),
-    ],
-)
-def test_any_other_answer_keeps_the_gate_closed(begin: Begin, option: str, said: str) -> None:
-    gated = begin("green")
-    ran = gated.gate("signal", option, "--reason", "not yet", "-v")
-    assert ran.code == 10
-    assert said in " ".join(ran.out.split())
-    assert gated.json("status")["exited"] is False
 
 
 def test_an_answer_without_a_reason_names_who_gave_it(begin: Begin) -> None:
     ran = begin("green").gate("signal", "--not-done", "--by", "ann")
-    assert ran.has("Gate 2  waiting  not done (ann)")
+    assert (ran.code, ran.has("Gate 2  waiting  not done (ann)")) == (10, True)
 
 
 # --- 13: stale

@@ -181,16 +181,9 @@ def test_reason_name_and_time(
         assert altered.error("waive", "tests-unchanged", *arguments) == expected
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    ("guard", "problem"),
-    [
-        pytest.param("tests-kept", "tests-kept is not what closes the gate", id="one-that-holds"),
-    ],
-)
-def test_only_a_guard_that_closes_the_gate(altered: CommandProject, guard: str, problem: str) -> None:
-    arguments = ("waive", guard, "--reason", "so", "--by", "ann")
-    assert altered.error(*arguments) == (13, "not-allowed", problem)
+def test_only_a_guard_that_closes_the_gate(altered: CommandProject) -> None:
+    arguments = ("waive", "tests-kept", "--reason", "so", "--by", "ann")
+    assert altered.error(*arguments) == (13, "not-allowed", "tests-kept is not what closes the gate")
     assert at_terminal(altered, *arguments).has("waive one of these: tests-unchanged")
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from phase_gate.config.rule_files import shipped_workflow_names
 from tests.cli.conftest import Begin
 
 WRONG = """\
@@ -59,11 +56,6 @@ def test_the_document_has_them_file_by_file(begin: Begin) -> None:
     assert (missing["workflow"], missing["problem"]["problem"]) == (None, "missing.yaml: there is no such file")
 
 
-@pytest.mark.parametrize("name", shipped_workflow_names())
-def test_shipped_workflows_are_right(begin: Begin, name: str) -> None:
-    assert begin("").gate("workflow", "check", name).code == 0
-
-
 def test_without_a_file_it_is_the_project_s_own(begin: Begin) -> None:
     gated = begin("")
     gated.project.write({"phase-gate.yaml": "workflow: wrong.yaml\n", "wrong.yaml": WRONG})
@@ -91,9 +83,3 @@ def test_checks_of_the_project_s_workflow_need_commands(begin: Begin) -> None:
     assert gated.gate("workflow", "check", "pipeline").code == 0
     gated.project.write({"phase-gate.yaml": "workflow: pipeline\n"})
     assert gated.gate("workflow", "check").has("nothing runs the check build, which IMPLEMENTATION requires")
-
-
-def test_there_is_no_workflow_of_that_name(begin: Begin) -> None:
-    ran = begin("").gate("workflow", "check", "nope")
-    assert ran.code == 2
-    assert ran.has("there is no workflow 'nope'")

@@ -568,9 +568,6 @@ def test_without_a_task_file_56_points_are_needed(project: Project, text: str, c
         assert ran.document["reason"] == "confidence 55 of the 80 points that can be measured, below the 56 needed"
 
 
-# --- blocks that are seen and do not count
-
-
 # --- DG-21, DG-22: the block of a dual gate
 
 

@@ -209,9 +209,6 @@ def test_a_list_that_is_gone_in_green_is_missed(project: Project) -> None:
     assert ran.has("criteria.md: there is no such file", "it was given to this cycle: put it back")
 
 
-# --- what closes the gate --------------------------------------------------------------------------------------------
-
-
 # --- what people see -------------------------------------------------------------------------------------------------
 
 

@@ -300,6 +300,3 @@ def test_an_offer_that_can_not_be_used_is_refused_before_any_test_runs(
     assert ran.code == 4
     assert ran.has(message, "[bad-workflow]", "try: ")
     assert not (project.root / ".phase-gate").exists()
-
-
-# --- another workflow in the middle of a cycle opens nothing

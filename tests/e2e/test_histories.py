@@ -175,8 +175,6 @@ def test_red_says_what_to_do_where_the_code_is_there_already(project: Project) -
     assert "git stash" in hint
 
 
-# --- texts with examples
-
 # --- two spellings of one file, as on macOS and Windows
 # It is renamed here, which such systems show in the same way: git, told to ignore case, still has the old one.
 

@@ -100,6 +100,3 @@ def test_a_module_that_is_skipped_as_a_whole_is_shown(project: Project) -> None:
         test_later="import pytest\n\npytest.importorskip('no_such_module')\n\n\ndef test_later():\n    pass\n",
     )
     assert run(project, "green", "-v").has("note    exempt: 1 skipped module")
-
-
-# --- the surroundings change

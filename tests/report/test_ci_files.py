@@ -77,13 +77,6 @@ def test_at_most_one_annotation_a_gate(changes: Any, meaning: Any, expected: lis
     assert [row.removeprefix("::").partition(" ")[0] for row in rows] == expected
 
 
-def test_an_annotation_says_what_and_what_next() -> None:
-    (row,) = annotate(document(**CLOSED), meaning="gate1")
-    assert row == (
-        "::error title=Gate 1 is closed (GREEN%2C iteration 3)::not done: 1 test fails%0Anext: pytest --phase=refactor"
-    )
-
-
 def test_a_run_that_did_not_count_is_named_by_its_kind() -> None:
     (row,) = annotate(document(**CLOSED, iteration=None, run_kind="partial"), meaning="gate1")
     assert "(GREEN%2C partial run)" in row

@@ -16,7 +16,7 @@ from phase_gate.gate.measured import Section, Table
 from phase_gate.report.drawing import legend_signs
 from phase_gate.report.html import _embed, load_template, render_html
 from phase_gate.report.markdown import show
-from phase_gate.report.story import Happening, LedgerCheck, Story
+from phase_gate.report.story import Happening, Story
 from phase_gate.values import replace
 from tests.report.history import History, given
 from tests.report.samples import TEXTS, build_hostile, build_long, build_sample
@@ -175,13 +175,6 @@ def test_thin_columns_have_only_signs_that_nobody_may_miss() -> None:
 
 def test_a_hostile_page_is_of_bounded_size() -> None:
     assert len(page("hostile")) < 400_000
-
-
-def test_damage_is_told() -> None:
-    check = LedgerCheck(events=3, problem="line 4 is wrong", remedy="audit it")
-    text = " ".join(seen(render_html(replace(build_sample().story(), ledger=check))).texts)
-    assert "This record can't be trusted" in text
-    assert "3 events are good; then: line 4 is wrong" in text
 
 
 def test_choices_stay_together() -> None:

@@ -12,7 +12,6 @@ from phase_gate.gate.measured import Section, Table
 from phase_gate.report.markdown import render_markdown, render_story, show
 from phase_gate.report.story import LedgerCheck, Story
 from phase_gate.values import replace
-from tests.report.history import History
 from tests.report.samples import build_hostile, build_long, build_sample
 from tests.report.test_ci_files import document, finding
 
@@ -109,12 +108,6 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_head() -> None:
 @pytest.mark.parametrize("build", [lambda: build_long(10_000), build_hostile], ids=["long", "hostile"])
 def test_a_comment_takes_it(build: Callable[[], Story]) -> None:
     assert len(render_story(build())) < 65_536
-
-
-def test_nothing_yet() -> None:
-    text = render_story(History().story())
-    assert text.startswith("## Phase gate: Nothing is recorded yet\n")
-    assert "No run is recorded yet." in text
 
 
 def test_damage_is_said_first() -> None:

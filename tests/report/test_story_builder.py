@@ -95,11 +95,6 @@ def test_where_the_task_stands() -> None:
     assert [row["id"] for row in story.criteria["criteria"]] == ["AC-1", "AC-2", "AC-6", "AC-7", "AC-8"]
 
 
-def test_nothing_yet() -> None:
-    story = History().story()
-    assert (story.state.phase, story.runs, story.tests.rows) == (None, (), ())
-
-
 def test_old_runs_and_events_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(story_builder, "KEPT_RUNS", 5)
     monkeypatch.setattr(story_builder, "KEPT_HAPPENINGS", 2)
