@@ -12,7 +12,8 @@ from phase_gate.evidence.commands import CommandProvider
 from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.gathering import gather_evidence
 from phase_gate.gate.measured import Measured
-from phase_gate.workflow.settings import Configuration, EvidenceCommand, EvidenceSettings
+from phase_gate.workflow.settings import EvidenceCommand
+from tests.evidence.folders import Folder
 from tests.evidence.processes import Reached, is_alive
 
 pytestmark = pytest.mark.processes
@@ -20,20 +21,13 @@ pytestmark = pytest.mark.processes
 PYTHON = sys.executable
 
 
-def configured(*commands: EvidenceCommand) -> Configuration:
-    return Configuration(evidence=EvidenceSettings(commands={command.name: command for command in commands}))
+def context(root: Path, *commands: EvidenceCommand, wanted: frozenset[str] = frozenset()) -> EvidenceContext:
+    folder = Folder(root, wanted=wanted or frozenset(command.metric for command in commands))
+    return folder.set(commands={command.name: command for command in commands}).context
 
 
-def measure(tmp_path: Path, *commands: EvidenceCommand, said: list[str] | None = None) -> Measured:
-    context = EvidenceContext(
-        root=tmp_path,
-        folder=tmp_path / ".phase-gate",
-        state_folder=tmp_path / ".phase-gate",
-        configuration=configured(*commands),
-        wanted=frozenset(command.metric for command in commands),
-        show=(said if said is not None else []).append,
-    )
-    return CommandProvider().measure(context)
+def measure(tmp_path: Path, *commands: EvidenceCommand) -> Measured:
+    return CommandProvider().measure(context(tmp_path, *commands))
 
 
 def python(code: str, *, name: str = "build", **more: float) -> EvidenceCommand:
@@ -76,31 +70,19 @@ def test_one_that_is_not_there_is_unknown(tmp_path: Path) -> None:
 
 def test_it_runs_only_where_the_rules_speak_of_it(tmp_path: Path) -> None:
     commands = (python("pass", name="asked"), python("open('ran', 'w')", name="other"))
-    context = EvidenceContext(
-        root=tmp_path,
-        folder=tmp_path,
-        state_folder=tmp_path,
-        configuration=configured(*commands),
-        wanted=frozenset({"asked_ok", "tests_failing"}),
-    )
-    assert gather_evidence(context).metrics == {"asked_ok": True}
+    wanted = frozenset({"asked_ok", "tests_failing"})
+    assert gather_evidence(context(tmp_path, *commands, wanted=wanted)).metrics == {"asked_ok": True}
     assert not (tmp_path / "ran").exists()
 
 
 def test_a_provider_that_raises_is_named_and_takes_nothing_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(context: EvidenceContext) -> Measured:
+    def fail(given: EvidenceContext) -> Measured:
         raise ValueError("what now")
 
     monkeypatch.setattr(git.PROVIDER, "measure", fail)
-    context = EvidenceContext(
-        root=tmp_path,
-        folder=tmp_path,
-        state_folder=tmp_path,
-        configuration=configured(python("pass", name="asked")),
-        wanted=frozenset({"asked_ok", "tree_clean"}),
-    )
-    measured = gather_evidence(context)
+    wanted = frozenset({"asked_ok", "tree_clean"})
+    measured = gather_evidence(context(tmp_path, python("pass", name="asked"), wanted=wanted))
     assert measured.metrics == {"asked_ok": True}
     assert measured.warnings == ("evidence of 'git' is unknown: ValueError: what now",)

@@ -14,31 +14,10 @@ from phase_gate.evidence.documents.document_metrics import NO_PARSER
 from phase_gate.gate.measured import PROVIDED, Measured
 from phase_gate.workflow.settings import DocumentRules
 from tests.evidence.folders import Folder
+from tests.evidence.test_completeness import ADR_TOOLS as DECISION
+from tests.evidence.test_completeness import PROSE
 
 NAMES = PROVIDED["documents"]
-PROSE = (
-    "The parser reads one file after the other, keeps what it knows about each of them in memory, and writes the "
-    "result as a table when nothing is left to read."
-)
-DECISION = f"""\
-# 1. Keep state in a file
-
-## Status
-
-Accepted
-
-## Context
-
-{PROSE}
-
-## Decision
-
-We keep an append-only file beside the sources.
-
-## Consequences
-
-A shared folder needs locks.
-"""
 CONTEXT = f"""\
 # Architecture
 

@@ -39,12 +39,16 @@ UNTESTED = "no test reaches 2 new lines: calc.py:3, calc.py:8"
 COVER = ("pytest_cov.plugin", "xdist")
 
 
-@pytest.fixture
-def red(project: Project) -> Project:
-    """A cycle with a failing test, and the code that it asks for not written yet."""
-    project.write({"phase-gate.yaml": NOTE}, test_calc=TEST)
+def begin(project: Project, rules: str, **modules: str) -> Project:
+    """Begin a cycle with a failing test, and the code that it asks for not written yet."""
+    project.write({"phase-gate.yaml": rules}, test_calc=TEST, **modules)
     assert project.run("--phase=red", "--exit-signal=it fails").code == 0
     return project
+
+
+@pytest.fixture
+def red(project: Project) -> Project:
+    return begin(project, NOTE)
 
 
 def with_plugin(project: Project, *words: str) -> Result:
@@ -107,8 +111,7 @@ def test_what_coverage_excludes_is_left_out_and_said(red: Project) -> None:
 
 def test_docstrings_and_older_code_are_not_new(project: Project) -> None:
     older = "def old(x):\n    if x:\n        return 1\n    return 2\n"
-    project.write({"phase-gate.yaml": NOTE}, older=older, test_calc=TEST)
-    assert project.run("--phase=red", "--exit-signal=it fails").code == 0
+    begin(project, NOTE, older=older)
     project.write(calc=f'"""Sums."""\n\nfrom older import old\n\n\n{MODEST}', older=f'"""Before."""\n\n{older}')
     with_plugin(project, "--cov")
     assert measured(project) == (3, 0)
@@ -144,8 +147,7 @@ def test_without_data_of_this_run_it_is_unknown_and_says_why(
 
 
 def test_a_guard_closes_the_gate_until_a_test_asks_for_the_lines(project: Project) -> None:
-    project.write({"phase-gate.yaml": GUARD}, test_calc=TEST)
-    assert project.run("--phase=red", "--exit-signal=it fails").code == 0
+    begin(project, GUARD)
     project.write(calc=GREEDY)
     with_plugin(project, "--cov")
     ran = with_plugin(project, "--cov", "--exit-signal=done")
@@ -158,8 +160,7 @@ def test_a_guard_closes_the_gate_until_a_test_asks_for_the_lines(project: Projec
 
 
 def test_a_guard_stays_closed_where_nothing_was_measured(project: Project) -> None:
-    project.write({"phase-gate.yaml": GUARD}, test_calc=TEST)
-    assert project.run("--phase=red", "--exit-signal=it fails").code == 0
+    begin(project, GUARD)
     project.write(calc=MODEST)
     project.run("--phase=green")
     ran = project.run("--phase=green", "--exit-signal=done")
