@@ -89,11 +89,6 @@ def test_a_claim_is_never_progress() -> None:
             assert (now.status, now.no_progress) == ("half-open", 4)
 
 
-def test_an_honest_not_done_is_no_blocked_claim() -> None:
-    decision, breaker = evaluate_output("EXIT_STATUS: CONTINUE\n", replace(CONTEXT, counted=Claims(done=3)))
-    assert (decision.is_claim, breaker.exit_blocked, decision.claims_done) == (False, 0, 0)
-
-
 @pytest.mark.parametrize(
     ("changes", "threshold", "needed"),
     [

@@ -58,10 +58,10 @@ class Track:
         # Isolated: it starts in a fraction of the time, and nothing of the project's reaches it.
         return (sys.executable, "-I", "-S", str(FAKE), str(self.script))
 
-    def plan(self, *turns: Turn, **settings: Any) -> Track:
+    def plan(self, *turns: Turn, workflow: str = "tdd", **settings: Any) -> Track:
         """Write what the agent does, and the project's settings of the drive."""
         self.script.write_text(json.dumps(turns), encoding="utf-8")
-        document = {"drive": {**SETTINGS, **settings}}
+        document = {"workflow": workflow, "drive": {**SETTINGS, **settings}}
         self.project.write({"phase-gate.yaml": json.dumps(document) + "\n"})
         return self
 
@@ -99,7 +99,9 @@ class Track:
         """Drive to the end; JSON lines."""
         ran = self.drive("--json", *options, real=real, **environment)
         assert code is None or ran.code == code, f"{ran.code}\n{ran.out}\n{ran.err}"
-        return [json.loads(line) for line in ran.out.splitlines()]
+        rows = [json.loads(line) for line in ran.out.splitlines()]
+        assert 99 not in [row.get("code") for row in rows], "every prompt had what the agent expected of it"
+        return rows
 
     @property
     def behind(self) -> tuple[str, ...]:

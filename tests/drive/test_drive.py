@@ -75,9 +75,9 @@ def test_an_agent_may_run_the_phase_itself(track: Begin) -> None:
 
 
 def test_a_phase_without_tests_is_judged_without_a_run(track: Begin) -> None:
-    driven = track("notes").plan({"say": "nothing\n"}, answer("written"), signal="agent", until="NOTES")
-    settings = json.loads((driven.root / "phase-gate.yaml").read_text())
-    driven.project.write({"phase-gate.yaml": json.dumps({**settings, "workflow": "short.yaml"}) + "\n"})
+    driven = track("notes").plan(
+        {"say": "nothing\n"}, answer("written"), signal="agent", until="NOTES", workflow="short.yaml"
+    )
     rows = driven.rows(code=0)
     assert rows[-1]["reason"].endswith("the cycle is done")
     assert "tests-ended" not in [row["event"] for row in rows]
@@ -92,9 +92,9 @@ def test_a_fact_that_the_agent_declares_is_judged(track: Begin) -> None:
 
 
 def test_a_drive_at_the_end_of_a_cycle_begins_the_next_one(track: Begin) -> None:
-    driven = track("done").plan(answer("it passes"), answer("written"), signal="agent", until="NOTES")
-    settings = json.loads((driven.root / "phase-gate.yaml").read_text())
-    driven.project.write({"phase-gate.yaml": json.dumps({**settings, "workflow": "short.yaml"}) + "\n"})
+    driven = track("done").plan(
+        answer("it passes"), answer("written"), signal="agent", until="NOTES", workflow="short.yaml"
+    )
     rows = driven.rows(code=0)
     assert [row["phase"] for row in rows if row["event"] == "iteration-started"] == ["GREEN", "NOTES"]
     assert driven.state()["cycle"] == 2
@@ -114,7 +114,6 @@ def test_done_while_tests_fail_is_blocked_and_told(track: Begin) -> None:
     assert [row["outcome"] for row in weighed] == ["continue", "continue"]
     assert rows[-1]["reason"].startswith("the budget of 2 iterations is spent")
     assert driven.state()["phase"] == "GREEN"
-    assert driven.iterations()[-1].get("code", 0) == 0, "the prompt had what it expected"
 
 
 @pytest.mark.sweep
@@ -157,7 +156,6 @@ def test_a_frozen_test_that_is_edited_closes_the_gate(track: Begin) -> None:
     rows = driven.rows("--iterations", "2", code=10)
     assert driven.state()["phase"] == "GREEN"
     assert "test_calc.py" in next(row for row in rows if row["event"] == "tests-ended")["reason"]
-    assert driven.iterations()[-1].get("code", 0) == 0, "the prompt named the guard"
 
 
 def test_a_state_that_was_written_by_hand_ends_with_11(track: Begin) -> None:
@@ -223,7 +221,6 @@ def test_a_hanging_agent_is_ended_with_all_it_started(track: Begin) -> None:
     )
     rows = driven.rows("--iterations", "2", code=10)
     assert [row["how"] for row in rows if row["event"] == "agent-ended"] == ["timed-out", "ended"]
-    assert driven.iterations()[-1].get("code", 0) == 0
     size = (driven.root / "spawned.txt").stat().st_size
     time.sleep(0.3)
     assert (driven.root / "spawned.txt").stat().st_size == size, "its child is gone, too"
@@ -263,7 +260,6 @@ def test_answers_that_are_refused(track: Begin, turn: dict[str, object], signal:
     (refused,) = driven.events("signal-refused")
     assert problem in refused["problem"]
     assert driven.state()["phase"] == "GREEN"
-    assert driven.iterations()[-1].get("code", 0) == 0, "the next prompt told it"
     assert not list((driven.gated.folder / "drive").glob("*/signal-*"))
     assert not (driven.gated.folder / "exit-signal.yaml").exists()
 
