@@ -29,10 +29,6 @@ def changes(source: str) -> list[tuple[str, str]]:
     return [(site.was, site.becomes) for site in sites_of(source)]
 
 
-def test_number_is_tripled_and_moved() -> None:
-    assert changes(body("assert sub(5, 3) == 2")) == [("2", "1000009")]
-
-
 @pytest.mark.parametrize(
     ("claim", "was", "becomes"),
     [

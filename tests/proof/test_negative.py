@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -146,17 +145,6 @@ def test_an_emptied_function_gives_nothing(name: str, call: Callable[[dict[str, 
     assert not isinstance(call(load(SOURCE)), Nothing)
     assert call(emptied(name)) is FALSE
     assert call(emptied(name, stub="true")) is TRUE
-
-
-def test_a_generator_stays_one() -> None:
-    names = emptied("numbers")
-    assert inspect.isgenerator(names["numbers"]())
-    assert list(names["numbers"]()) == []
-    assert list(emptied("numbers", stub="true")["numbers"]()) == [TRUE]
-
-
-def test_a_constructor_gives_its_object_attributes_without_anything_in_them() -> None:
-    assert emptied("Account.__init__")["Account"](1).balance is FALSE
 
 
 def test_something_stands_in_for_what_is_no_function() -> None:

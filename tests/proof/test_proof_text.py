@@ -71,20 +71,3 @@ def test_names_the_file_and_line_of_a_function_and_what_to_do() -> None:
     markdown = render_proof(proof).markdown
     assert "- c.py:9 idle: no target notices when it does nothing: check what it returns or changes\n" in markdown
     assert "- note: laid in: x.csv\n" in markdown
-
-
-def test_says_what_to_do_about_a_check_that_holds_for_any_answer() -> None:
-    idle = replace(PROVEN, verdict="checks-nothing", notices=())
-    text = render_proof(Proof(targets=(idle,)), CHANGE).text
-    assert "! t.py::a\n    passes whatever the new code does: its check holds for any answer, so compare the" in text
-    assert last(text) == "1 of 1 test needs the change"
-    silent = replace(idle, verdict="nothing-raised")
-    assert last(render_proof(Proof(targets=(silent,)), CHANGE).text) == "1 of 1 test needs the change"
-
-
-def test_a_ci_system_is_shown_the_lines_of_tests() -> None:
-    proof = Proof(targets=(PROVEN, GUARD, FLAKY, UNKNOWN))
-    warnings = [*render_proof(proof, CHANGE, strict=False).places]
-    assert [(each.file, each.line, each.is_error) for each in warnings] == [("t.py", 7, False), ("t.py", 1, False)]
-    assert warnings[0].text == "c: had two outcomes on the same files: the same files gave two outcomes"
-    assert [each.is_error for each in render_proof(proof, CHANGE, strict=True).places] == [True] * 3
