@@ -22,6 +22,7 @@ from filelock import FileLock
 
 import phase_gate
 from phase_gate.cli import main
+from phase_gate.cli.doctor import Diagnosis
 from phase_gate.gate.state import Event
 from phase_gate.storage.lock import KernelLock
 from phase_gate.storage.opening import guard_file
@@ -215,6 +216,13 @@ class CommandProject:
         lock.acquire()
         yield run
         lock.release()
+
+
+@pytest.fixture
+def unasked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`doctor` starts pytest to ask it for the plugin: that takes long, and runs the project's own code."""
+    answer = Diagnosis(what="plugin", mark="good", says="not asked")
+    monkeypatch.setattr("phase_gate.cli.doctor.check_plugin", lambda start: answer)
 
 
 Begin = Callable[[str], CommandProject]

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from phase_gate.agents.agent_table import AGENT_NAMES, load_agent
-from phase_gate.cli.doctor import Diagnosis
 from tests.cli.conftest import Begin, CommandProject
 
 SETTINGS = '{\n  "env": {\n    "A": "b"\n  },\n  "hooks": {\n    "SessionStart": []\n  }\n}\n'
+pytestmark = pytest.mark.usefixtures("unasked")
+
 PROGRAM = f"{shlex.quote(sys.executable)} -m phase_gate.cli"
 
 
@@ -96,7 +97,7 @@ def test_a_second_call_with_another_program(begin: Begin) -> None:
     assert gated.files() == before
 
 
-def test_settings_with_comments_are_left_alone(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_with_comments_are_left_alone(begin: Begin) -> None:
     gated = begin("")
     gated.project.write({".claude/settings.json": "// mine\n{}\n"})
     before = gated.files()
@@ -108,7 +109,7 @@ def test_settings_with_comments_are_left_alone(begin: Begin, monkeypatch: pytest
     gated.project.write({".claude/settings.json": f"// mine\n{pasted}"})
     assert gated.gate("init", "--agent", "claude", "codex").has("is as it should be: .claude/settings.json")
     says = "its hooks were not run: .claude/settings.json is no plain JSON; try them by hand"
-    assert look(gated, "claude", monkeypatch, "phase-gate") == ("note", says)
+    assert look(gated, "claude", "phase-gate") == ("note", says)
     assert gated.error("agent", "uninstall", "--agent", "claude")[:2] == (13, "not-allowed")
 
 
@@ -132,24 +133,20 @@ def test_links(begin: Begin, tmp_path_factory: pytest.TempPathFactory) -> None:
 # --- doctor
 
 
-def look(
-    gated: CommandProject, agent: str, monkeypatch: pytest.MonkeyPatch, program: str = PROGRAM
-) -> tuple[str, str] | None:
-    """Return what doctor says of an agent. Starting pytest to ask it for the plugin is left out."""
-    answer = Diagnosis(what="plugin", mark="good", says="not asked")
-    monkeypatch.setattr("phase_gate.cli.doctor.check_plugin", lambda start: answer)
+def look(gated: CommandProject, agent: str, program: str = PROGRAM) -> tuple[str, str] | None:
+    """Return what doctor says of an agent."""
     looks = {row["what"]: (row["mark"], row["says"]) for row in gated.json("doctor", "--program", program)["looks"]}
     return looks.get(agent)
 
 
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("agent", AGENT_NAMES)
-def test_the_doctor_runs_the_hooks(begin: Begin, monkeypatch: pytest.MonkeyPatch, agent: str) -> None:
+def test_the_doctor_runs_the_hooks(begin: Begin, agent: str) -> None:
     gated = begin("green-once")
-    assert look(gated, agent, monkeypatch) is None, "nobody told it to ask"
+    assert look(gated, agent) is None, "nobody told it to ask"
     gated.gate("init", "--agent", agent, "--program", PROGRAM)
     before = gated.files()
-    mark, says = look(gated, agent, monkeypatch) or ("", "")
+    mark, says = look(gated, agent) or ("", "")
     client = load_agent(agent)
     assert mark == ("note" if client.trust_step else "good"), "that they answer is not all that it takes"
     assert says.startswith(f"its hooks in {client.settings} answer")
@@ -163,15 +160,13 @@ def silent(folder: Path, answer: str) -> str:
     return f"{shlex.quote(sys.executable)} {shlex.quote(str(script))}"
 
 
-def test_the_doctor_says_what_is_wrong(
-    begin: Begin, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_the_doctor_says_what_is_wrong(begin: Begin, tmp_path_factory: pytest.TempPathFactory) -> None:
     gated = begin("")
     folder = tmp_path_factory.mktemp("programs")
 
     def say(program: str) -> tuple[str, str]:
         gated.gate("init", "--agent", "claude", "--program", program)
-        return look(gated, "claude", monkeypatch, program) or ("", "")
+        return look(gated, "claude", program) or ("", "")
 
     mark, says = say("no-such-program")
     assert mark == "bad"

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from phase_gate.cli.doctor import check_package
 from tests.cli.calls import CALLS, STATELESS, typed
 from tests.cli.conftest import Begin, CommandProject
 from tests.cli.terminals import at_terminal
@@ -27,11 +26,8 @@ ROWS = (*typed(CALLS, but=ELSEWHERE), ("audit", "--repair"))
 
 
 @pytest.fixture
-def gated(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> CommandProject:
-    gated = begin("green")
-    # Which plugin pytest loads is asked of a process, and says nothing about the state.
-    monkeypatch.setattr("phase_gate.cli.doctor.check_plugin", lambda start: check_package())
-    return gated
+def gated(begin: Begin, unasked: None) -> CommandProject:
+    return begin("green")
 
 
 def ask(gated: CommandProject, words: tuple[str, ...]) -> tuple[int, Any]:
@@ -73,12 +69,8 @@ def assert_refused_everywhere(gated: CommandProject, slug: str, problem: str) ->
         assert gated.files() == before, words
 
 
-def put_under_key(gated: CommandProject, key: str) -> None:
-    sign(gated.folder, key.encode())
-
-
 def leave_key_out(gated: CommandProject) -> None:
-    put_under_key(gated, "kept elsewhere")
+    sign(gated.folder, b"kept elsewhere")
 
 
 def set_key(gated: CommandProject) -> None:
@@ -86,7 +78,7 @@ def set_key(gated: CommandProject) -> None:
 
 
 def use_another_key(gated: CommandProject) -> None:
-    put_under_key(gated, "kept elsewhere")
+    leave_key_out(gated)
     gated.project.environment.setenv("PHASE_GATE_KEY", "another")
 
 
@@ -134,7 +126,7 @@ def test_twin_with_its_key_every_command_answers_as_without_any(
         if key:
             shutil.rmtree(gated.folder)
             shutil.copytree(plain, gated.folder)
-            put_under_key(gated, key)
+            sign(gated.folder, key.encode())
             monkeypatch.setenv("PHASE_GATE_KEY", key)
             monkeypatch.setenv("XDG_STATE_HOME", str(plain))
         gated.project.run("--phase=green")

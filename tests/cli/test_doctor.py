@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import phase_gate
-from phase_gate.cli.doctor import Diagnosis
 from tests.cli.conftest import Begin, CommandProject
 
 
@@ -15,13 +14,6 @@ from tests.cli.conftest import Begin, CommandProject
 def loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pytest that has the plugin, as an installed one has."""
     monkeypatch.setenv("PYTEST_PLUGINS", "phase_gate.plugin")
-
-
-@pytest.fixture
-def unasked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For looks at other things: starting pytest to ask it takes longer than all of them."""
-    answer = Diagnosis(what="plugin", mark="good", says="not asked")
-    monkeypatch.setattr("phase_gate.cli.doctor.check_plugin", lambda start: answer)
 
 
 def look(gated: CommandProject, *arguments: str) -> dict[str, tuple[str, str]]:

@@ -6,16 +6,12 @@ import sys
 
 import pytest
 
-from tests.cli.conftest import Begin, CommandProject
+from tests.cli.conftest import Begin
 from tests.scenarios import load_projects
 
 GOOD: dict[str, str] = load_projects()["documents"]["good"]
 USAGE, CONTEXT, DECISION = GOOD.values()
 WAITS = "Gate 1 is open; Gate 2 waits for the exit signal"
-
-
-def take_away(gated: CommandProject, *names: str) -> None:
-    gated.project.remove(*names)
 
 
 def test_it_says_what_is_missing_one_by_one(begin: Begin) -> None:
@@ -54,7 +50,7 @@ def test_after_a_run_a_signal_looks_at_the_documents_again(begin: Begin) -> None
     gated = begin("document")
     gated.project.write(GOOD)
     assert gated.project.run("--phase=document", "-v").code == 0
-    take_away(gated, "docs/usage.md")
+    gated.project.remove("docs/usage.md")
     early = gated.gate("signal", "--reason", "it was there a minute ago", "-v")
     assert early.code == 10
     assert early.has("2 of 3 documents")

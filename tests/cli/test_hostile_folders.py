@@ -13,7 +13,6 @@ from collections.abc import Callable
 
 import pytest
 
-from phase_gate.cli.doctor import Diagnosis
 from tests.cli.calls import LOOKS, typed
 from tests.cli.conftest import Begin, CommandProject
 from tests.cli.hostile_folders import KINDS, Folder, Maker, filter_clean
@@ -54,13 +53,6 @@ def look(gated: CommandProject, folder: Folder, words: tuple[str, ...], monkeypa
     ran = gated.gate(*words)
     assert "Traceback" not in ran.err
     assert not folder.has_bitten(), words
-
-
-@pytest.fixture
-def unasked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`doctor` starts pytest, which takes long, and runs the project's own code: that is what it is asked for."""
-    answer = Diagnosis(what="plugin", mark="good", says="not asked")
-    monkeypatch.setattr("phase_gate.cli.doctor.check_plugin", lambda start: answer)
 
 
 @pytest.mark.sampled(4)

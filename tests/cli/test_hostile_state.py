@@ -20,7 +20,7 @@ from tests.cli.calls import ACTS, CALLS, STATELESS, typed
 from tests.cli.conftest import Begin, CommandProject
 from tests.cli.hostile_state import FORGED, HOSTILE, Poison, poison_folder
 from tests.storage.stores import contents
-from tests.support import Project
+from tests.support import Project, Result
 from tests.tasks.pipelines import Pipe
 from tests.tasks.verifying import TASK, Gate
 
@@ -119,16 +119,17 @@ def is_clean(out: str) -> Iterator[str]:
             yield f"passes for a row of ours: {row[:200]!a}"
 
 
-def ask_everything(call: Callable[..., tuple[int, str]], root: Path, more: tuple[str, ...], *, as_json: bool) -> int:
+def ask_everything(call: Callable[..., Result], root: Path, more: tuple[str, ...], *, as_json: bool) -> int:
     """Ask all commands, each of the folder as it is; return in how many answers the hostile words stand."""
     kept = root.with_name(f"{root.name}-kept")
     shutil.copytree(root / ".phase-gate", kept)
     before, told = contents(kept), 0
     for asked in ASKED:
-        code, out = call(*asked, *more, *(("--json",) if as_json else ()))
+        ran = call(*asked, *more, *(("--json",) if as_json else ()))
+        out = ran.out + ran.err
         assert list(is_clean(out)) == [], asked
         assert "internal-fault" not in out, (asked, out[:2000])
-        assert code in (0, 2, 10, 11, 12, 13)
+        assert ran.code in (0, 2, 10, 11, 12, 13)
         told += FORGED in out
         if as_json:
             json.loads(out)
@@ -152,11 +153,7 @@ def test_a_task_of_the_cycle(
     poison_folder(_folder(gated.root), poison)
     assert gated.gate("audit").out.startswith("intact: "), "it is as sound as any"
 
-    def call(*asked: str) -> tuple[int, str]:
-        ran = gated.gate(*asked)
-        return ran.code, ran.out + ran.err
-
-    assert ask_everything(call, gated.root, (), as_json=as_json) >= 10
+    assert ask_everything(gated.gate, gated.root, (), as_json=as_json) >= 10
 
 
 @pytest.mark.sampled(2)
@@ -167,11 +164,7 @@ def test_a_task_of_the_verification_gate(project: Project, monkeypatch: pytest.M
     gate.review(gate.verdict("REJECTED"))
     poison_folder(_folder(project.root), poison)
 
-    def call(*asked: str) -> tuple[int, str]:
-        ran = gate.call(*asked)
-        return ran.code, ran.out + ran.err
-
-    assert ask_everything(call, project.root, ("--task", TASK), as_json=False) >= 5
+    assert ask_everything(gate.call, project.root, ("--task", TASK), as_json=False) >= 5
 
 
 @pytest.mark.sampled(2)
@@ -181,11 +174,7 @@ def test_a_task_of_a_pipeline(project: Project, poison: Poison) -> None:
     assert pipe.gate("pipeline", "request", "new", "--type", "scope", "--title", "more", "--by", "ann").code == 0
     poison_folder(_folder(project.root), poison)
 
-    def call(*asked: str) -> tuple[int, str]:
-        ran = pipe.gate(*asked)
-        return ran.code, ran.out + ran.err
-
-    assert ask_everything(call, project.root, (), as_json=False) >= 5
+    assert ask_everything(pipe.gate, project.root, (), as_json=False) >= 5
 
 
 def test_a_run_in_such_a_folder(begin: Begin) -> None:

@@ -49,13 +49,6 @@ def begin(project: Project, tests: str = TESTS, *, criteria: str = CRITERIA, lea
     return project if leap is None else project.write(leap=leap)
 
 
-def leave_red(project: Project, *arguments: str) -> Project:
-    """An honest RED with both criteria, exited; and the code."""
-    ran = begin(project).run("--phase=red", "--phase-criteria=criteria.md", "--exit-signal=both", *arguments)
-    assert ran.code == 0, ran.out
-    return project.write(leap=LEAP)
-
-
 def standings(project: Project) -> dict[str, str]:
     table = project.call("status", "--criteria", "--json").document
     return {row["id"]: row["standing"] for row in table["criteria"]}
@@ -203,7 +196,8 @@ def test_criteria_that_are_not_there_are_a_usage_error(project: Project, words: 
 
 
 def test_a_list_that_is_gone_in_green_is_missed(project: Project) -> None:
-    leave_red(project).remove("criteria.md")
+    assert begin(project).run("--phase=red", "--phase-criteria=criteria.md", "--exit-signal=both").code == 0
+    project.write(leap=LEAP).remove("criteria.md")
     ran = project.run("--phase=green")
     assert ran.code == 4
     assert ran.has("criteria.md: there is no such file", "it was given to this cycle: put it back")

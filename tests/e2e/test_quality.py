@@ -52,19 +52,10 @@ def enter_refactor(project: Project, code: str = UGLY) -> Project:
     return project
 
 
-def begin_with_refactor(project: Project, code: str = UGLY) -> Project:
-    """A project whose first run of all is one in REFACTOR."""
-    return project.write(test_price=TESTS, price=code)
-
-
 def refactor(project: Project, *arguments: str) -> tuple[int, str, Any]:
     reports = ("--phase-report=verdict.json", "--phase-report=verdict.md")
     ran = project.run("-v", "--phase=refactor", *reports, *arguments)
     return ran.code, ran.out, project.report()
-
-
-def runs(project: Project) -> Any:
-    return project.call("history", "--json").document["runs"]
 
 
 def test_the_probe_opens_the_gate(project: Project) -> None:
@@ -105,20 +96,20 @@ def test_before_is_what_green_ended_with_however_late_the_first_run_comes(projec
 
 
 def test_a_declaration_opens_the_gate_and_wins(project: Project) -> None:
-    refactor(begin_with_refactor(project))
+    refactor(project.write(test_price=TESTS, price=UGLY))
     message = project.call("declare", "no_improvements_found=true", "--reason", "os is for later", "--by", "ann")
     assert message.code == 0
     code, out, verdict = refactor(project)
     assert code == 0
     assert "+ no_more_improvements_identified == true          true (declared by ann)" in out
     assert "ann declared no_more_improvements_identified to be true; measured, it is false" in verdict["notes"]
-    assert runs(project)[-1]["metrics"]["no_more_improvements_identified"] is False
+    assert project.runs()[-1]["metrics"]["no_more_improvements_identified"] is False
     (fact,) = verdict["facts"]
     assert (fact["source"], fact["by"], fact["reason"]) == ("declared", "ann", "os is for later")
 
 
 def test_code_that_became_worse_is_said_and_closes_nothing_by_itself(project: Project) -> None:
-    refactor(begin_with_refactor(project))
+    refactor(project.write(test_price=TESTS, price=UGLY))
     _, out, verdict = refactor(project.write(price=WORSE))
     assert "ruff has 2 findings, and had 1 when the phase began" in out
     worse = [row for row in verdict["findings"] if row["slug"] == "quality-worse"]
