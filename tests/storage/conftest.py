@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.storage.repositories import write
+from tests.storage.repositories import commit_all, git, write, write_project
 
 
 @pytest.fixture(autouse=True)
@@ -17,6 +17,14 @@ def plain_git(clean_environment: pytest.MonkeyPatch) -> None:
     """No settings of whoever runs the suite, beside the variables that are taken away from every test."""
     clean_environment.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     clean_environment.setenv("GIT_CONFIG_NOSYSTEM", "1")
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    folder = write_project(tmp_path / "repo")
+    git(folder, "init", "-q")
+    commit_all(folder)
+    return folder
 
 
 @pytest.fixture

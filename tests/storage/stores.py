@@ -8,6 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
+from phase_gate.errors import PhaseGateError
 from phase_gate.gate.events import apply
 from phase_gate.gate.state import NEW_STATE, Event
 from phase_gate.storage.files import FileSystem
@@ -103,6 +106,20 @@ def contents(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and not path.is_symlink() and path.name not in _BESIDE and path.parent.name != "cache"
     }
+
+
+def assert_refused(store: TaskStore, error: type[PhaseGateError], problem: str) -> PhaseGateError:
+    """Looking and writing both refuse, say how to go on, and change no byte; returns what they say."""
+    before = contents(store.folder)
+    with pytest.raises(error) as looked:
+        store.read()
+    with pytest.raises(error), store.transaction() as change:
+        change.record(fact("lost"))
+    assert problem in looked.value.problem
+    assert looked.value.remedy
+    assert looked.value.exit_code == 11
+    assert contents(store.folder) == before
+    return looked.value
 
 
 def edit_json(path: Path, change: Callable[[dict[str, Any]], object]) -> None:

@@ -11,17 +11,9 @@ import pytest
 
 import phase_gate
 from phase_gate.storage.git_command import NoGitError, find_program, read_blobs, run_git
-from tests.storage.repositories import commit_all, git, posix_only, write, write_project
+from tests.storage.repositories import commit_all, git, posix_only, write
 
 pytestmark = pytest.mark.processes
-
-
-@pytest.fixture
-def repo(tmp_path: Path) -> Path:
-    folder = write_project(tmp_path / "repo")
-    git(folder, "init", "-q")
-    commit_all(folder)
-    return folder
 
 
 def test_outside_of_any_no_process_is_started(tmp_path: Path, fake_git: Callable[[str], Path]) -> None:

@@ -8,15 +8,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.errors import StateError
-from phase_gate.storage.store import TaskStore
-from tests.storage.stores import (
-    begin,
-    contents,
-    declare,
-    fact,
-    facts,
-    open_store,
-)
+from tests.storage.stores import assert_refused, begin, declare, facts, open_store
 
 KEY = b"kept elsewhere"
 
@@ -24,21 +16,6 @@ KEY = b"kept elsewhere"
 def made_with(folder: Path, key: bytes | None) -> Path:
     """Return a folder with a task in it, made with that key or without one."""
     return declare(begin(open_store(folder, key=key)), "one").folder
-
-
-def assert_refused(store: TaskStore, problem: str) -> None:
-    """Looking, reading and writing all refuse, say how to go on, and change no byte."""
-    before = contents(store.folder)
-    with pytest.raises(StateError) as looked:
-        store.read()
-    with pytest.raises(StateError):
-        list(store.lines())
-    with pytest.raises(StateError), store.transaction() as change:
-        change.record(fact("lost"))
-    assert problem in looked.value.problem
-    assert looked.value.remedy
-    assert looked.value.exit_code == 11
-    assert contents(store.folder) == before
 
 
 @pytest.mark.parametrize("way", ["by-checkpoint", "by-replay", "without-a-checkpoint"])
@@ -60,7 +37,9 @@ def test_key_and_ledger(tmp_path: Path, made: bytes | None, key: bytes | None, p
         (folder / "state.json").unlink()
     store = open_store(folder, key=key)
     if problem:
-        assert_refused(store, problem)
+        assert_refused(store, StateError, problem)
+        with pytest.raises(StateError):
+            list(store.lines())
     else:
         assert facts(declare(store, "two")) == ["one", "two"]
 

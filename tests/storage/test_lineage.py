@@ -15,7 +15,7 @@ from phase_gate.project import load_compiled
 from phase_gate.storage.opening import guard_file
 from phase_gate.storage.repair import repair
 from phase_gate.storage.store import TaskStore
-from tests.storage.stores import begin, contents, declare, end_cycle, fact, facts, open_store, overwrite
+from tests.storage.stores import assert_refused, begin, contents, declare, end_cycle, fact, facts, open_store, overwrite
 
 
 class User:
@@ -86,17 +86,13 @@ def test_a_ledger_from_elsewhere_is_refused_in_mid_cycle(
     happens(user, folder)
     if way == "by-replay":
         (folder / "state.json").unlink()
-    before = contents(folder)
     store = user.store(folder)
-    with pytest.raises(ForeignStateError) as looked:
-        store.read()
-    with pytest.raises(ForeignStateError), store.transaction() as change:
-        change.record(fact("lost"))
+    said = assert_refused(store, ForeignStateError, problem)
+    assert said.slug == "state-foreign"
+    assert "start again" in said.remedy
+    before = contents(folder)
     with pytest.raises(ForeignStateError):
         repair(store)
-    assert problem in looked.value.problem
-    assert (looked.value.slug, looked.value.exit_code) == ("state-foreign", 11)
-    assert "start again" in looked.value.remedy
     assert contents(folder) == before
 
 

@@ -15,7 +15,7 @@ from phase_gate.gate.state import Event
 from phase_gate.storage.opening import guard_file
 from phase_gate.storage.store import TaskStore
 from tests.cli.terminals import terminal
-from tests.storage.stores import begin, contents, declare, facts, open_store, pass_once
+from tests.storage.stores import assert_refused, begin, contents, declare, facts, open_store, pass_once
 from tests.support import call
 
 
@@ -118,16 +118,10 @@ def test_a_history_that_is_not_the_one_seen_is_refused(
     folder: Path, home: Path, problem: str, happens: Callable[[Path, Path], None]
 ) -> None:
     happens(folder, home)
-    before = contents(folder)
-    store = remembering(folder, home)
-    with pytest.raises(RollbackError) as caught:
-        store.read()
-    with pytest.raises(RollbackError):
-        declare(store, "lost")
-    assert caught.value.problem == f"the state folder is older than it was before: {problem}"
-    assert "audit --accept-rollback" in caught.value.remedy
-    assert (caught.value.slug, caught.value.exit_code) == ("state-rolled-back", 11)
-    assert contents(folder) == before
+    said = assert_refused(remembering(folder, home), RollbackError, problem)
+    assert said.problem == f"the state folder is older than it was before: {problem}"
+    assert "audit --accept-rollback" in said.remedy
+    assert said.slug == "state-rolled-back"
 
 
 @pytest.mark.parametrize("happens", [row[1] for row in NOTICED.values()], ids=NOTICED)

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from phase_gate.storage.root import Climb, find_root, relative_id
+from tests.storage.repositories import git, write
 
 needs_links = pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
-
-
-def write(path: Path, content: str | bytes = "") -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
-
-
-def git(folder: Path, *arguments: str) -> None:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(folder), *arguments]
-    subprocess.run(command, check=True, env=environment, capture_output=True)
 
 
 def root_of(start: Path) -> Path:
@@ -79,14 +67,14 @@ def test_a_file_makes_a_root(outer: Path, name: str, content: str | bytes, is_ma
 def test_a_package_or_a_state_folder_is_a_weak_sign(tmp_path: Path, marks: list[str], expected: str) -> None:
     (tmp_path / "a" / "b" / "c").mkdir(parents=True)
     for mark in marks:
-        (tmp_path / mark).mkdir() if mark.endswith("/") else write(tmp_path / mark)
+        (tmp_path / mark).mkdir() if mark.endswith("/") else write(tmp_path / mark, "")
     assert root_of(tmp_path / "a" / "b" / "c") == tmp_path / expected
 
 
 @pytest.mark.processes
 def test_a_worktree_is_a_root_of_its_own(tmp_path: Path) -> None:
     main = tmp_path / "main"
-    write(main / "src" / "a.py")
+    write(main / "src" / "a.py", "")
     git(main, "init", "-q")
     git(main, "add", "-A")
     git(main, "commit", "-qm", "a")
@@ -114,7 +102,7 @@ def test_relative_id(tmp_path: Path, path: str, expected: str) -> None:
 
 @needs_links
 def test_relative_id_through_a_link_to_the_root(tmp_path: Path) -> None:
-    test = write(tmp_path / "root" / "tests" / "test_a.py")
+    test = write(tmp_path / "root" / "tests" / "test_a.py", "")
     (tmp_path / "link").symlink_to(tmp_path / "root")
     assert relative_id(tmp_path / "link" / "tests" / "test_a.py", tmp_path / "root") == "tests/test_a.py"
     assert relative_id(test, tmp_path / "link") == "tests/test_a.py"
@@ -122,7 +110,7 @@ def test_relative_id_through_a_link_to_the_root(tmp_path: Path) -> None:
 
 @needs_links
 def test_relative_id_keeps_a_link_below_the_root(tmp_path: Path) -> None:
-    write(tmp_path / "shared" / "test_a.py")
+    write(tmp_path / "shared" / "test_a.py", "")
     (tmp_path / "root").mkdir()
     (tmp_path / "root" / "linked").symlink_to(tmp_path / "shared")
     assert relative_id(tmp_path / "root" / "linked" / "test_a.py", tmp_path / "root") == "linked/test_a.py"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.errors import PhaseGateError, StateError, TamperedError
+from phase_gate.errors import StateError, TamperedError
 from phase_gate.gate import brief
 from phase_gate.gate.state import SCHEMA, WORK, state_to_json
 from phase_gate.storage import opening
@@ -21,6 +21,7 @@ from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore
 from tests.conftest import ROOT
 from tests.storage.stores import (
+    assert_refused,
     begin,
     contents,
     declare,
@@ -179,7 +180,7 @@ def test_a_first_transaction_that_never_ended_is_no_task(tmp_path: Path) -> None
 def test_garbage_at_the_beginning_of_a_longer_ledger_is_damage(store: TaskStore) -> None:
     store.state_file.unlink()
     store.ledger_file.write_bytes(b"".join([GARBAGE, *lines_of(store)[1:]]))
-    assert_refused(store, "ledger.jsonl:1: ")
+    assert_refused(store, TamperedError, "ledger.jsonl:1: ")
 
 
 # --- opening: cost
@@ -220,26 +221,13 @@ CHECKPOINT_EDITS: dict[str, Edit] = {
 }
 
 
-def assert_refused(store: TaskStore, problem: str, error: type[PhaseGateError] = TamperedError) -> None:
-    """Looking and writing both refuse, say how to go on, and change no byte."""
-    before = contents(store.folder)
-    with pytest.raises(error) as looked:
-        store.read()
-    with pytest.raises(error), store.transaction() as change:
-        change.record(fact("lost"))
-    assert problem in looked.value.problem
-    assert looked.value.remedy
-    assert looked.value.exit_code == 11
-    assert contents(store.folder) == before
-
-
 @pytest.mark.parametrize("way", ["by-checkpoint", "by-replay"])
 @pytest.mark.parametrize("edit", STATE_EDITS.values(), ids=STATE_EDITS)
 def test_a_state_edited_by_hand_is_refused(store: TaskStore, edit: Edit, way: str) -> None:
     edit_json(store.state_file, edit)
     if way == "by-replay":
         os.utime(store.ledger_file, ns=(1, 1))
-    assert_refused(store, f"{DIFFERS}6")
+    assert_refused(store, TamperedError, f"{DIFFERS}6")
 
 
 @pytest.mark.parametrize("edit", CHECKPOINT_EDITS.values(), ids=CHECKPOINT_EDITS)
@@ -260,7 +248,7 @@ def test_a_damaged_checkpoint_changes_nothing(store: TaskStore, edit: Edit) -> N
 )
 def test_a_state_that_is_none_is_refused(store: TaskStore, content: bytes) -> None:
     store.state_file.write_bytes(content)
-    assert_refused(store, "state.json is damaged")
+    assert_refused(store, TamperedError, "state.json is damaged")
 
 
 def forged_line(lines: list[bytes], kind: str) -> bytes:
@@ -288,7 +276,7 @@ def test_a_ledger_edited_by_hand_is_refused(
     store: TaskStore, problem: str, edit: Callable[[list[bytes]], list[bytes]]
 ) -> None:
     store.ledger_file.write_bytes(b"".join(edit(lines_of(store))))
-    assert_refused(store, problem)
+    assert_refused(store, TamperedError, problem)
 
 
 # --- opening: other versions
@@ -297,4 +285,4 @@ def test_a_ledger_edited_by_hand_is_refused(
 @pytest.mark.parametrize("schema", [SCHEMA + 1, SCHEMA - 1], ids=["newer", "older"])
 def test_a_state_of_another_version_is_refused_and_untouched(store: TaskStore, schema: int) -> None:
     edit_json(store.state_file, lambda stored: stored.update(schema=schema, field="of another day"))
-    assert_refused(store, f"state.json has schema {schema}, but this version supports {SCHEMA}", StateError)
+    assert_refused(store, StateError, f"state.json has schema {schema}, but this version supports {SCHEMA}")

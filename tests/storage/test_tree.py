@@ -23,14 +23,6 @@ Edit = Callable[[Path], object]
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> Path:
-    folder = write_project(tmp_path / "repo")
-    git(folder, "init", "-q")
-    commit_all(folder)
-    return folder
-
-
-@pytest.fixture
 def plain(tmp_path: Path) -> Path:
     """The same project without git."""
     return write_project(tmp_path / "plain")
