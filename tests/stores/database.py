@@ -21,6 +21,9 @@ from phase_gate.stores.postgresql_store import PostgresqlStore
 #: Where Debian and its like put them: not on the path.
 _FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 
+#: With `tox -e stores`: large numbers, on a server that waits for its disk.
+LARGE = "LARGE_STORES" in os.environ
+
 #: Nothing here has to survive the machine.
 FAST = ("-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off", "-c", "autovacuum=off")
 
@@ -56,14 +59,14 @@ def free_port() -> int:
 @functools.cache
 def shared_database() -> Database:
     """Return the server of this process, with the tables of a store in its database `postgres`: takes two seconds."""
-    return Database()
+    return Database(options=("-c", "max_connections=150") if LARGE else FAST)
 
 
 class Database:
     """A server with its files in a temporary folder, two users, and the tables of a store."""
 
-    def __init__(self, *, options: Sequence[str] = FAST) -> None:
-        self._options = tuple(options)
+    def __init__(self, *, options: Sequence[str]) -> None:
+        self._options = options
         # Not below pytest's own folder, where another user may not go.
         self.folder = Path(tempfile.mkdtemp(prefix="phase-gate-postgresql-"))
         self.data, self.port = self.folder / "data", free_port()

@@ -202,8 +202,8 @@ _NUMBERS = itertools.count()
 
 
 @contextlib.contextmanager
-def postgresql(folder: Path, database: Database | None = None) -> Iterator[PostgresqlServer]:
-    server = PostgresqlServer(database or shared_database(), f"kind-{next(_NUMBERS)}")
+def postgresql(folder: Path) -> Iterator[PostgresqlServer]:
+    server = PostgresqlServer(shared_database(), f"kind-{next(_NUMBERS)}")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PGPASSFILE", server.variables["PGPASSFILE"])
         yield server

@@ -1,6 +1,6 @@
 """Many machines on one shared store: nothing acknowledged is lost, nothing is there twice, no gate opens by it.
 
-The functions take a server and the numbers; the suite calls them with small ones, `python -m tests.stores` with large.
+The functions take a server and the numbers; the suite calls them with small ones, `tox -e stores` with large.
 """
 
 from __future__ import annotations
