@@ -71,6 +71,11 @@ def judged(**said: Any) -> State:
                 CAME_AFTER.replace(":", " (empty):"),
                 f"{AUTO}  # let a test run: write one, restore its file, or stop skipping it",
             ),
+            "only-an-empty-run": (
+                replace(EXITED, evaluation=None, last_run=replace(PARTIAL, kind="empty", why="no test was collected")),
+                "no complete run in GREEN yet: the last one was empty: no test was collected",
+                f"{AUTO}  # let a test run: write one, restore its file, or stop skipping it",
+            ),
             "the-tree-is-another": (replace(EXITED, last_tree="tree-2"), CHANGED, AUTO),
             "a-run-is-going-on": (replace(EXITED, open_runs=(GOING_ON,)), "a run is in progress", "wait for it to end"),
             "gate-2-is-missing": (

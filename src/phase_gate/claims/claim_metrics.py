@@ -22,9 +22,6 @@ from phase_gate.workflow.sections import ConfidenceRules, ExitGate
 #: The maximum number of bytes read from a plan.
 _MAX_PLAN = 4 * 1024 * 1024
 
-#: How to get a verdict on the current files, by whether the phase has no tests.
-_JUDGE = {False: "run the tests", True: "type phase-gate advance"}
-
 
 def measure_claim(task: Task, *, claim_file: Path | None = None, show: Callable[[str], None]) -> ClaimContext:
     """Return everything that a claim is compared with.
@@ -42,7 +39,7 @@ def measure_claim(task: Task, *, claim_file: Path | None = None, show: Callable[
         interrupted=_interrupted(state),
         limits=phase.breaker,
         failure=_measured_failure(state, phase, tests),
-        untested=f"{tests.reason}: {_JUDGE[phase.tests == 'none']}" if tests.met is None else "",
+        untested=tests.reason if tests.met is None else "",
         evidence=_evidence(task, tests, moved, show),
         files=_files_changed(task, claim_file),
         task_file=moved,

@@ -97,10 +97,10 @@ def outdated(
 
     An open circuit hides this from `assess`, but it still applies. Same parameters as there.
     """
-    evaluation = state.evaluation
+    evaluation, kind = state.evaluation, "" if state.last_run is None else state.last_run.kind
 
     def again(status: Status, reason: str) -> CurrentStatus:
-        return CurrentStatus(status, reason, next_step()[0])
+        return CurrentStatus(status, reason, next_step()[0], LET_ONE_RUN if kind == "empty" else "")
 
     # A nested run proves nothing in any case, so it may be lost.
     gone = [run.id for run in state.open_runs if run.id in lost and not run.nested]
@@ -114,10 +114,8 @@ def outdated(
         missing = "no verdict on" if state.is_pipeline or not next_step()[1] else "no complete run in"
         return again("unstarted", f"{missing} {state.phase} yet{_why_not_counted(state)}")
     if state.evaluation_is_stale:
-        kind = "" if state.last_run is None else state.last_run.kind
         last = f" ({kind})" if kind else ""
-        standing = again("stale", f"a run came after the last verdict{last}: only a complete run makes a new one")
-        return replace(standing, next_hint=LET_ONE_RUN) if kind == "empty" else standing
+        return again("stale", f"a run came after the last verdict{last}: only a complete run makes a new one")
     left = state.last_tree
     if evaluation.run is None:
         # It is about the code of the last green run, or about no code.
