@@ -47,14 +47,8 @@ STORIES: dict[str, tuple[str, dict[str, str], list[tuple[int, tuple[str, ...]]]]
     "green": ("green-once", {}, [(0, (*PYTEST, "--phase=green"))]),
     "green-exited": ("green", {}, [(0, (*COMMAND, "signal", "--reason", "both pass, twice"))]),
     "refactor": ("green-exited", {}, [(10, (*PYTEST, "--phase=refactor"))]),
-    "refactor-exited": (
-        "refactor",
-        {},
-        [
-            (0, (*COMMAND, "declare", "refactoring_complete=true", "--reason", "tidy")),
-            (0, (*COMMAND, "signal", "--reason", "tidy")),
-        ],
-    ),
+    "declared": ("refactor", {}, [(0, (*COMMAND, "declare", "refactoring_complete=true", "--reason", "tidy"))]),
+    "refactor-exited": ("declared", {}, [(0, (*COMMAND, "signal", "--reason", "tidy"))]),
     "document": ("refactor-exited", {}, [(0, (*COMMAND, "advance"))]),
 }
 

@@ -44,8 +44,7 @@ def test_a_fact_holds_for_its_phase_only(begin: Begin) -> None:
 
 @pytest.mark.parametrize("phase", ["green", "refactor"])
 def test_going_back_withdraws_it(begin: Begin, phase: str) -> None:
-    gated = begin("refactor")
-    gated.gate("declare", "refactoring_complete=true", "--reason", "tidy")
+    gated = begin("declared")
     assert gated.gate("rewind", phase, "--reason", "not yet").code == 0
     assert gated.json("status")["facts"] == []
 

@@ -36,7 +36,7 @@ CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
 VERIFY = {name: call for name, call in CALLS.items() if name.startswith("verify ")}
 
 #: Where a command is not called in GREEN: no fact is asked for there.
-STORIES = {"declare": "refactor", "withdraw": "refactor"}
+STORIES = {"declare": "refactor", "withdraw": "declared"}
 
 #: What each says in a folder without state.
 WITHOUT_STATE: dict[str, tuple[int, str]] = {
@@ -222,8 +222,6 @@ def test_a_task_that_can_not_be_a_folder_is_refused(begin: Begin, task: str, way
 def test_every_command_answers_in_json(begin: Begin, name: str, story: str) -> None:
     gated = begin(STORIES.get(name, story) if story else "")
     code, arguments = CALLS[name]
-    if story and name == "withdraw":
-        gated.gate("declare", "refactoring_complete=true", "--reason", "so")
     if not story and name == "baseline":
         arguments = ("baseline", "--rev", "HEAD")  # there is no repository: refused before pytest is started
     ran = gated.gate(*arguments, "--json")
@@ -255,8 +253,6 @@ def test_what_follows_two_dashes_is_not_ours(begin: Begin) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_works_in_a_subfolder(begin: Begin, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     gated = begin(STORIES.get(name, "green"))
-    if name == "withdraw":
-        gated.gate("declare", "refactoring_complete=true", "--reason", "so")
     (gated.root / "src" / "deep").mkdir(parents=True)
     monkeypatch.chdir(gated.root / "src" / "deep")
     code, arguments = CALLS[name]

@@ -85,9 +85,8 @@ def nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _tdd(begin: Begin) -> CommandProject:
-    gated = begin("refactor")
+    gated = begin("declared")
     (gated.root / "claim.txt").write_text("EXIT_STATUS: COMPLETE\nEXIT_REASON: all done\n", encoding="utf-8")
-    assert gated.gate("declare", "refactoring_complete=true", "--reason", "tidy").code == 0
     assert gated.gate("claim", "claim.txt").code in (10, 13)
     assert gated.gate("signal", "--not-done", "--reason", "one thing is left").code == 10
     with gated.store().transaction() as change:

@@ -47,8 +47,7 @@ def test_what_is_taken_back_does_not_count(begin: Begin) -> None:
 
 
 def test_a_fact_is_taken_back(begin: Begin) -> None:
-    gated = begin("refactor")
-    gated.gate("declare", "refactoring_complete=true", "--reason", "tidy")
+    gated = begin("declared")
     assert gated.json("withdraw", "refactoring_complete") == {"withdrawn": "refactoring_complete"}
     assert gated.json("status")["facts"] == []
     assert gated.gate("signal", "--reason", "done").code == 10
