@@ -18,7 +18,7 @@ from phase_gate.cli import main
 from phase_gate.project import Project as RealProject
 from tests.stores.in_memory import InMemoryStore, Server
 from tests.support import Project, Result
-from tests.tasks.verifying import python
+from tests.tasks.verifying import approve, python, report_on
 
 #: The copies themselves, and what newer versions of git hold for a moment after each commit.
 _NOT_COPIED = frozenset({"machines", "maintenance.lock"})
@@ -100,34 +100,17 @@ class Machine:
         return document["task"] if ran.code == 0 else document["why"]
 
     def report(self, task: str, by: str) -> Result:
-        name = f"part {task.rpartition('-')[2]}"
-        (self.root / f"part_{name[5:]}.py").write_text("DONE = True\n", encoding="utf-8")
-        said = {
-            "status": "success",
-            "task_name": name,
-            "files_modified": [f"part_{name[5:]}.py"],
-            "verification": {
-                "command": part(int(name[5:]))["verify"],
-                "exit_code": 0,
-                "output_summary": "it says something",
-            },
-            "done_criteria_met": True,
-            "evidence": "it is written",
-        }
+        described = part(int(task.rpartition("-")[2]))
+        (file,) = described["files"]
+        (self.root / file).write_text("DONE = True\n", encoding="utf-8")
+        said = report_on(described["name"], file, described["verify"])
         return self.call("verify", "executor", self.paper("result", said), "--by", by)
 
     def verify(self, task: str) -> Result:
         return self.call("verify", "run", "--task", task)
 
     def review(self, task: str, by: str) -> Result:
-        said = {
-            "verdict": "APPROVED",
-            "task_name": f"part {task.rpartition('-')[2]}",
-            "confidence": "HIGH",
-            "findings": ["read it"],
-            "concerns": [],
-            "recommendation": "commit",
-        }
+        said = approve(f"part {task.rpartition('-')[2]}")
         return self.call("verify", "review", self.paper("verdict", said), "--by", by)
 
     def status(self, task: str) -> Any:

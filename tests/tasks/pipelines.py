@@ -155,6 +155,10 @@ class Pipe:
         }
         return json.dumps({**document, **changes})
 
+    def ask(self, kind: str, title: str = "another wish", *options: str) -> Result:
+        """Ask for a change."""
+        return self.gate("pipeline", "request", "new", "--type", kind, "--title", title, *options)
+
     def audit(self, *findings: Mapping[str, Any]) -> None:
         self.make("audit-report", json.dumps({"summary": f"read it {next(_VERSIONS)}", "findings": list(findings)}))
 

@@ -176,9 +176,6 @@ def test_a_constitution_that_was_never_recorded_closes_every_gate(pipe: Pipe) ->
     assert "never recorded" in details(verdict, "constitution-kept")
 
 
-WAIVE = ("waive", "constitution-kept", "--reason", "the lawyers asked for it", "--by", "ann")
-
-
 # --- PG-05 to PG-07: what closes a gate, and its result
 
 
@@ -288,14 +285,12 @@ ROUTES = {
 def test_requests_have_types_a_routing_map_and_a_status(pipe: Pipe) -> None:
     pipe.at("IMPLEMENTATION")
     for kind in ROUTES:
-        assert (
-            pipe.gate("pipeline", "request", "new", "--type", kind, "--title", f"more {kind}", "--by", "ann").code == 0
-        )
+        assert pipe.ask(kind, f"more {kind}", "--by", "ann").code == 0
     rows = pipe.gate("pipeline", "request", "list", "--json").document["requests"]
     assert {row["type"]: row["target"] for row in rows} == ROUTES
     assert {row["status"] for row in rows} == {"proposed"}
-    assert pipe.gate("pipeline", "request", "new", "--type", "taste", "--title", "x").code == 2
-    assert pipe.gate("pipeline", "request", "new", "--type", "scope", "--title", "more scope").code == 13
+    assert pipe.ask("taste").code == 2
+    assert pipe.ask("scope", "more scope").code == 13
     assert pipe.gate("pipeline", "request", "reject", "CR-1").code == 2  # without a reason
     assert pipe.gate("pipeline", "request", "reject", "CR-1", "--reason", "next year", "--by", "bob").code == 0
     unknown = pipe.gate("pipeline", "request", "approve", "CR-99", "--by", "bob")
@@ -317,7 +312,7 @@ def test_a_proposed_request_leads_to_its_target_instead_of_going_on(pipe: Pipe, 
     target = ROUTES[kind]
     pipe.at(phase)
     pipe.prepare()
-    pipe.gate("pipeline", "request", "new", "--type", kind, "--title", "another wish")
+    pipe.ask(kind)
     verdict = pipe.signal()
     assert verdict["can_exit"]
     assert target in verdict["reason"]
@@ -332,7 +327,7 @@ def test_a_proposed_request_leads_to_its_target_instead_of_going_on(pipe: Pipe, 
 def test_a_request_that_was_rejected_in_time_leads_nowhere(pipe: Pipe) -> None:
     pipe.at("REVIEW")
     pipe.prepare()
-    pipe.gate("pipeline", "request", "new", "--type", "scope", "--title", "another wish")
+    pipe.ask("scope")
     assert pipe.gate("pipeline", "request", "reject", "CR-1", "--reason", "next year").code == 0
     assert pipe.signal()["can_exit"]
     assert pipe.phase == "AUDIT"
@@ -542,9 +537,9 @@ def test_a_transition_needs_each_of_its_conditions(pipe: Pipe, phase: str, condi
     if condition == "constitution":
         pipe.project.write({"CONSTITUTION.md": "Anything goes.\n"})
     elif condition == "issue":
-        pipe.gate("pipeline", "request", "new", "--type", "scope", "--title", "unlawful", "--blocking")
+        pipe.ask("scope", "unlawful", "--blocking")
     elif condition == "request":
-        pipe.gate("pipeline", "request", "new", "--type", "scope", "--title", "another wish")
+        pipe.ask("scope")
     elif condition == "approval":
         pipe.make("role-plans")
     verdict = pipe.signal()
@@ -644,7 +639,7 @@ def test_without_consensus_on_the_recovery_plan_there_is_no_fix_attempt(pipe: Pi
     assert unmet(verdict) == ["consensus-reached"]
     assert pipe.gate("rewind", "INTAKE", "--reason", "no patience").code == 13
     assert pipe.project.run("--phase=intake").code == 13
-    assert pipe.gate("pipeline", "request", "new", "--type", "scope", "--title", "a way out").code == 0
+    assert pipe.ask("scope", "a way out").code == 0
     assert pipe.gate("pipeline", "request", "approve", "CR-1").code == 13
     pipe.vote("ann")
     assert not pipe.read()["gate_1"]["satisfied"]
@@ -719,7 +714,7 @@ def test_the_status_has_the_names_of_the_document(pipe: Pipe) -> None:
     pipe.at("IMPLEMENTATION")
     assert pipe.gate("status", "--json").document["pipeline"] == {"pendingChangeRequests": [], "failedPhase": None}
     for kind in ("scope", "config"):
-        pipe.gate("pipeline", "request", "new", "--type", kind, "--title", f"more {kind}")
+        pipe.ask(kind, f"more {kind}")
     pipe.gate("pipeline", "request", "reject", "CR-1", "--reason", "next year")
     pipe.fail()
     status = pipe.gate("status", "--json").document

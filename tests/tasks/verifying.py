@@ -39,6 +39,30 @@ def python(words: str) -> str:
     return f"{shlex.quote(sys.executable)} {words}"
 
 
+def report_on(task: str, file: str, command: str) -> dict[str, Any]:
+    """Return an executor's report of success."""
+    return {
+        "status": "success",
+        "task_name": task,
+        "files_modified": [file],
+        "verification": {"command": command, "exit_code": 0, "output_summary": "5 tests passed"},
+        "done_criteria_met": True,
+        "evidence": "planner_id() returns 42",
+    }
+
+
+def approve(task: str) -> dict[str, Any]:
+    """Return a reviewer's verdict."""
+    return {
+        "verdict": "APPROVED",
+        "task_name": task,
+        "confidence": "HIGH",
+        "findings": ["All 5 tests pass (verified output)"],
+        "concerns": [],
+        "recommendation": "commit",
+    }
+
+
 class Gate:
     """Drives `phase-gate verify` in this process."""
 
@@ -92,29 +116,16 @@ class Gate:
         }
 
     def result(self, status: str = "success", **more: Any) -> dict[str, Any]:
-        usual: dict[str, Any] = {
-            "status": status,
-            "task_name": NAME,
-            "files_modified": ["planner.py"],
-            "verification": {"command": self._verify or "check", "exit_code": 0, "output_summary": "5 tests passed"},
-            "done_criteria_met": True,
-            "evidence": "planner_id() returns 42",
-        }
-        if status != "success":
-            usual = {"status": status, "task_name": NAME, "error": "Cannot find module 'uuid'\nRun `pip install uuid`"}
-        return {**usual, **more}
+        if status == "success":
+            return {**report_on(NAME, "planner.py", self._verify or "check"), **more}
+        error = "Cannot find module 'uuid'\nRun `pip install uuid`"
+        return {"status": status, "task_name": NAME, "error": error, **more}
 
     def verdict(self, verdict: str = "APPROVED", **more: Any) -> dict[str, Any]:
-        usual: dict[str, Any] = {
-            "verdict": verdict,
-            "task_name": NAME,
-            "confidence": "HIGH",
-            "findings": ["All 5 tests pass (verified output)"],
-            "concerns": [],
-            "recommendation": "commit" if verdict == "APPROVED" else "retry",
-        }
-        if verdict == "REJECTED":
-            usual["feedback"] = "Implementation passes tests but:\n1. No error handling\n2. Comments missing\n"
+        usual = approve(NAME)
+        if verdict != "APPROVED":
+            feedback = "Implementation passes tests but:\n1. No error handling\n2. Comments missing\n"
+            usual |= {"verdict": verdict, "recommendation": "retry", "feedback": feedback}
         return {**usual, **more}
 
     # --- steps
