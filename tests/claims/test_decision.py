@@ -15,7 +15,7 @@ from phase_gate.gate.state import Claims
 from phase_gate.values import replace
 from phase_gate.workflow.model import Limits
 from phase_gate.workflow.sections import ConfidenceRules, ExitGate
-from tests.claims.test_blocks import EXIT
+from tests.claims.test_blocks import DOYAKEN, EXIT
 
 AT = "2026-01-01T12:00:00Z"
 GOOD = f"All tasks are completed.\n\n{EXIT}"
@@ -87,6 +87,23 @@ def test_a_claim_is_never_progress() -> None:
         for limits in (Limits(), Limits(exit_blocked=0)):
             _, now = evaluate_output(text, replace(CONTEXT, breaker=half_open, limits=limits))
             assert (now.status, now.no_progress) == ("half-open", 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "score", "points"),
+    [
+        pytest.param("It is done.", CONTEXT, 50, [0, 0, 15, 20, 10, 5], id="no-block"),
+        pytest.param(DOYAKEN.replace("true", "false"), CONTEXT, 70, [30, 0, 15, 20, 0, 5], id="not-complete"),
+        pytest.param(DOYAKEN, replace(CONTEXT, **UNMEASURED), 50, [30, 20, 0, 0, 0, 0], id="nothing-known"),
+        pytest.param("DOYAKEN_STATUS:\n  PHASE_COMPLETE: maybe\n", CONTEXT, 40, [0, 0, 15, 20, 0, 5], id="malformed"),
+    ],
+)
+def test_the_score(text: str, context: ClaimContext, score: int, points: list[int]) -> None:
+    decision = judge(text, context)
+    assert (decision.confidence, [part.worth if part.met else 0 for part in decision.confidence_parts]) == (
+        score,
+        points,
+    )
 
 
 @pytest.mark.parametrize(
