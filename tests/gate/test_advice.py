@@ -12,7 +12,7 @@ from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.judging import evaluate, with_breaker
 from phase_gate.gate.measured import ALREADY_PASSING, Measured, cap_findings, name_tests
 from phase_gate.gate.state import NEW_STATE, Case
-from phase_gate.gate.verdict import Answer, Evaluation, Signal, Verdict, show_next, show_verdict
+from phase_gate.gate.verdict import Answer, Evaluation, Signal, Verdict
 from phase_gate.tasks.verify_verdict import advise_task
 from phase_gate.tasks.work import FailureType
 from phase_gate.values import replace
@@ -84,14 +84,6 @@ def test_a_verify_task_says_what_to_type_or_what_to_do(advice: Verdict) -> None:
 )
 def test_the_check_itself(command: str, expected: bool) -> None:
     assert is_typable(command) is expected
-
-
-def test_what_people_see() -> None:
-    assert show_next("pytest --phase=red", "starts the next cycle") == "pytest --phase=red  # starts the next cycle"
-    assert show_next("", "wait for it to end") == "wait for it to end"
-    assert show_next("pytest --phase=red", "") == "pytest --phase=red"
-    assert show_verdict("closed", "1 test fails") == "not done: 1 test fails"
-    assert show_verdict("open", "both gates are open") == "both gates are open"
 
 
 @pytest.mark.parametrize(

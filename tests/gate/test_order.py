@@ -194,6 +194,7 @@ def test_entering_a_phase_is_a_clean_sheet() -> None:
     )
     (entered,) = events_of(state, "next", "GREEN")
     after = apply(state, entered)
-    assert (after.phase, after.iteration, after.exited, after.streak) == ("GREEN", 0, False, 0)
+    assert (after.phase, after.iteration, after.exited) == ("GREEN", 0, False)
+    assert (after.streak, after.streak_tree) == (0, None)
     assert (after.facts, after.measurement, after.evaluation_is_stale) == ((), None, True)
     assert after.visited == ("RED", "GREEN")

@@ -110,14 +110,6 @@ def test_streak(runs: list[Run], streak: int) -> None:
     assert play(*runs).streak == streak
 
 
-def test_entering_a_phase_takes_the_streak_back_to_0() -> None:
-    state = play(GREEN, GREEN)
-    assert state.streak == 2
-    state = entered("REFACTOR", state)
-    assert (state.streak, state.streak_tree) == (0, None)
-    assert play(GREEN, state=state).streak == 1, "the tree is the same, but no run of the phase before counts"
-
-
 def test_a_lost_run_is_0_and_nobody_knows_what_it_left() -> None:
     state = apply(begin(play(GREEN, GREEN), "lost"), Event(kind="run-lost", data={"run": "lost"}, at="later"))
     assert (state.streak, state.streak_tree, state.last_tree) == (0, None, None)
@@ -177,8 +169,3 @@ def test_what_happened_meanwhile_is_not_taken_back() -> None:
     after = end(state, "typo", Run(kind="void"))
     assert after.phase == "REFACTOR"
     assert [run.id for run in after.open_runs] == ["other"]
-
-
-def test_a_repair_doubts_the_streak() -> None:
-    state = apply(play(GREEN, GREEN), Event(kind="repaired", data={}))
-    assert (state.streak, state.streak_tree, state.last_tree, state.measurement) == (0, None, None, None)

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from phase_gate.config.rule_files import load_shipped_workflow, load_workflow
-from phase_gate.gate.advice import return_command
 from phase_gate.gate.judging import evaluate
 from phase_gate.gate.measured import TEST_FAILS, Finding, Measured, name_tests
 from phase_gate.gate.state import NEW_STATE, Case
-from phase_gate.gate.verdict import ABSENT, Evaluation, Signal, phase_command, start_command
+from phase_gate.gate.verdict import ABSENT, Evaluation, Signal
 from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow
 from tests.conftest import ROOT
@@ -220,19 +219,3 @@ def test_a_phase_without_tests_is_never_entered_by_a_run() -> None:
     evaluation = judge("tdd", "REFACTOR", reading=done, refactoring_complete=True)
     assert evaluation.status == "open"
     assert evaluation.next_step == "phase-gate advance  # or pytest --phase=red for the next cycle"
-
-
-@pytest.mark.parametrize("name", WORKFLOWS)
-def test_every_way_can_be_typed_and_leads_to_a_phase_of_the_workflow(name: str) -> None:
-    workflow = WORKFLOWS[name]
-    phases = {phase.name.lower() for phase in workflow.phases}
-    for phase in workflow.phases:
-        ways = {
-            phase_command(phase, "default"),
-            return_command(workflow, phase, "default"),
-            start_command(workflow, "default"),
-        }
-        assert phase.tests != "none" or phase_command(phase, "default") == "phase-gate advance"
-        for way in filter(None, ways):
-            assert is_typable(way.replace("...", "why"))
-            assert "--phase=" not in way or way.partition("--phase=")[2] in phases

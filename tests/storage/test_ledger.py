@@ -61,14 +61,6 @@ def rehash(raw: bytes, *, key: bytes | None = None, **changes: Any) -> bytes:
 # --- what is written
 
 
-def test_all_lines_of_a_transaction_but_the_last_say_more() -> None:
-    lines, last = transaction("one", "two", "three", state="after")
-    read = list(read_chain(lines))
-    assert [line.more for line in read] == [True, True, False]
-    assert [line.state for line in read] == [None, None, "after"]
-    assert read[-1] == last
-
-
 VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 
 
@@ -78,9 +70,6 @@ def test_whatever_json_an_event_carries_comes_back(data: dict[str, Any]) -> None
     event = Event(kind="noted", data=data, at=AT)
     written, _ = encode_transaction([event], seq=1, prev=GENESIS, state_digest="", key=None)
     assert [line.event for line in read_chain([written])] == [event]
-
-
-# --- what was torn
 
 
 # --- what was tampered with

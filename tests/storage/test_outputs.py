@@ -9,7 +9,7 @@ import pytest
 from phase_gate.storage import fingerprint
 from phase_gate.storage.fingerprint import take_tree
 from phase_gate.storage.listing import find_untracked_outputs, is_output
-from tests.storage.repositories import commit_all, git, write, write_project
+from tests.storage.repositories import commit_all, git, write
 
 OUTPUTS = (
     *(".coverage", ".coverage.host.1.2", "htmlcov/index.html", "coverage.xml", "coverage.json", "coverage.lcov"),
@@ -27,11 +27,6 @@ FILES = (
     *(".idea/conftest.py", "htmlcov/code.py", "__pycache__/a.py", ".claude/hooks/look.py", ".vscode/pytest.ini"),
     "a.egg-info/pyproject.toml",
 )
-
-
-@pytest.mark.parametrize("path", OUTPUTS)
-def test_an_output(path: str) -> None:
-    assert is_output(path)
 
 
 @pytest.mark.parametrize("path", FILES)
@@ -60,14 +55,6 @@ def test_folders_that_git_does_not_track(path: str, tracked: str, counts: bool) 
 
 
 # --- with real repositories
-
-
-@pytest.fixture
-def repo(tmp_path: Path) -> Path:
-    folder = write_project(tmp_path / "repo")
-    git(folder, "init", "-q")
-    commit_all(folder)
-    return folder
 
 
 @pytest.mark.processes

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.errors import MovedError, RollbackError, StorageError, StoreUnreachableError, TamperedError, UsageError
+from phase_gate.errors import RollbackError, StorageError, StoreUnreachableError, TamperedError, UsageError
 from phase_gate.stores import choosing, git_repository
 from phase_gate.stores.choosing import parse_address
 from phase_gate.stores.git_repository import Answer, Repository
@@ -130,17 +130,6 @@ def test_an_answer_that_is_lost_is_asked_for(server: GitServer, one: GitStore, o
 
 
 # --- a ref that was rewritten
-
-
-def test_a_forced_push_is_seen(one: GitStore, server: GitServer, tmp_path: Path) -> None:
-    head = add(one, Head(), "first")
-    server.remove("default")
-    server.open(tmp_path / "forger").append("default", Head(), *line(Head(), "forged"), {})
-    for store in (one, server.open(tmp_path / "one")):
-        with pytest.raises(RollbackError):
-            store.read("default", head)
-    with pytest.raises((RollbackError, MovedError)):
-        add(one, head, "second")
 
 
 def test_the_same_head_with_another_history_is_seen(one: GitStore, server: GitServer) -> None:
