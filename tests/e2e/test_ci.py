@@ -81,8 +81,10 @@ def test_a_ci_job_that_asks_for_gate_1_asks_for_no_signal(project: Project, gith
         project.environment.delenv(name)
     project.run("--phase=green")
     github.summary.write_text("")
-    ran = project.run("--phase=green")
+    ran = project.run("--phase=green", "--phase-report=out.env")
     assert ran.code == 0
+    report = (project.root / "out.env").read_text(encoding="utf-8")
+    assert ("phase-gate signal" in report) is (where == "at-a-desk")
     assert ran.has(
         "next    phase-gate signal" if where == "at-a-desk" else "next    nothing: this step asks for Gate 1 only"
     )

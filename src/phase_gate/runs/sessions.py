@@ -173,7 +173,7 @@ class TestRun(RecordedSession):
         from phase_gate.report.report_files import write_reports
 
         try:
-            write_reports(self.run.report_files, evaluation, self._story)
+            write_reports(self.run.report_files, self._as_asked(evaluation), self._story)
         except Exception as fault:
             # The run is recorded: the panel shows its verdict, and the exit status shows that a report was not written.
             error = fault if isinstance(fault, PhaseGateError) else as_fault(fault, remedy=REPORT_FAULT)
@@ -197,6 +197,11 @@ class TestRun(RecordedSession):
 
         return suite_properties(evaluation_to_json(evaluation))
 
+    def _as_asked(self, evaluation: Evaluation) -> Evaluation:
+        """Return the verdict as a step of a CI job asks for it: most steps ask for Gate 1 only."""
+        is_reported = self.project.configuration.run.ci != "off" and is_ci(self.project.environment)
+        return ask_gate_1_only(evaluation) if is_reported and self._meaning == "gate1" else evaluation
+
     def complain(self, *complaints: str) -> None:
         self._complaints += complaints
 
@@ -208,12 +213,9 @@ class TestRun(RecordedSession):
             return render_problem(f"not counted: {why}", remedy="")
         if self._hello.verifies:
             return _recorded_for(self.project.task, evaluation)
-        is_reported = self.project.configuration.run.ci != "off" and is_ci(self.project.environment)
-        if is_reported and self._meaning == "gate1":
-            evaluation = ask_gate_1_only(evaluation)
         further, done = self.further_runs(), self._hello.confirming[0] + 1
         return render_panel(
-            evaluation,
+            self._as_asked(evaluation),
             verbosity=screen.verbosity,
             complaints=self._complaints,
             width=screen.width,
