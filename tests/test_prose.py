@@ -31,6 +31,7 @@ REVIEWED = {
     ("agents/tools.py", "*** Begin Patch"): "how a patch begins that an agent gives to its tool",
     ("cli/doctor.py", "phase-gate: "): "what a hook that was run as a process prints for VS Code",
     ("config/documents.py", "mapping values"): "a message of PyYAML",
+    ("gate/measuring.py", "Failed: "): "what pytest says of a module that it refuses",
     ("storage/git_command.py", "gitdir:"): "a file of git's",
     ("proof/sandbox_runs.py", "error: "): "what pytest says of its options, for people",
 }

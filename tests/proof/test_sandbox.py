@@ -11,6 +11,7 @@ import time
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -322,3 +323,23 @@ def test_nothing_is_left_of_a_proof_that_was_killed(
     assert has_ended(int(started.read_text(encoding="utf-8")))
     assert str(tmp_path) not in Path("/proc/self/mountinfo").read_text(encoding="utf-8")
     assert sorted(path.name for path in root.iterdir()) == ["calc.py", "test_calc.py"]
+
+
+def test_what_a_process_writes_last_is_heard() -> None:
+    reading, writing = os.pipe()
+
+    class Ending:
+        """Writes its last answer just before it is found to have ended."""
+
+        answers = b"last\n"
+
+        def poll(self) -> int:
+            os.write(writing, self.answers)
+            self.answers = b""
+            return 0
+
+    try:
+        assert sandboxes._read_all(cast(Any, Ending()), reading, 10) == (b"last\n", False)
+    finally:
+        os.close(reading)
+        os.close(writing)

@@ -182,7 +182,7 @@ def _hear(
 
 
 def _lay_in_reporter(folder: Path, order: Mapping[str, Any]) -> str:
-    """Copy the reporter into a folder on the path, with its order beside it; return the name of the package."""
+    """Copy the reporter into a folder on the path, with its order in it; return the name of the package."""
     package = f"plugin_{os.urandom(6).hex()}"
     shutil.copytree(_INSIDE, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
     whole = {**order, "maker": os.getpid(), "temporary": str(folder / "made")}
@@ -220,11 +220,12 @@ def _read_all(process: subprocess.Popen[bytes], reading: int, limit: float) -> t
     with selectors.DefaultSelector() as selector:
         selector.register(reading, selectors.EVENT_READ)
         while time.monotonic() - since <= limit:
+            has_ended = process.poll() is not None  # asked first: what it wrote last is there to be read
             part = os.read(reading, 1 << 16) if (ready := selector.select(0.05)) else b""
             received += part
             if ready and not part:
                 selector.unregister(reading)  # the other end is closed
-            if not ready and process.poll() is not None:
+            if not ready and has_ended:
                 return bytes(received), False  # a process that it left running may keep the pipe open
     return bytes(received), True
 
