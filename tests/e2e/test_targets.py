@@ -198,3 +198,10 @@ def test_a_known_failure_is_exempt_and_shown(project: Project) -> None:
     assert ran.code == 1
     assert ran.has("Gate 1 is open; Gate 2 waits")
     assert numbers(project, "tests_failing", "tests_known_failing", "consecutive_green_runs") == [0, 1, 2]
+
+
+def test_quick_targets_count_as_just_not_slow(project: Project) -> None:
+    """How long targets took decides how long a sandbox may take: many quick ones must not count as nothing."""
+    project.green()
+    ledger = (project.state / "ledger.jsonl").read_text(encoding="utf-8")
+    assert '"targets_s":0.2' in ledger
