@@ -1,7 +1,8 @@
 """Real processes that start fast: each is forked from one that has pytest and the plugin imported.
 
 The tables need some thousand runs of pytest; most of a small run's time is the interpreter's start and the imports. A
-forked child is a process of its own in every other respect: it may crash, patch, leave early or be killed.
+forked child is a process of its own in every other respect: it may crash, patch, leave early or be killed. Where there
+is no fork, the warm process itself becomes the command, and the next one starts.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ _LATER = (
     *("cmd", "code", "codeop", "email.feedparser", "email.parser", "faulthandler", "pdb", "tomllib"),
     *("unittest", "xml.etree.ElementTree"),
 )
+
+#: Windows has no fork.
+CAN_FORK = hasattr(os, "fork")
 
 #: What the server itself runs first.
 _FIRST_TESTS = "def test_one():\n    assert [1] == [2]\n\n\ndef test_two():\n    import absent\n"
@@ -60,17 +64,17 @@ class WarmServer:
     :param script: a file with a function `prepare(order)`, which the child calls before it becomes its command.
     """
 
-    def __init__(self, folder: Path, script: str = "") -> None:
+    def __init__(self, folder: Path, script: str = "", *, forks: bool = CAN_FORK) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._out, self._err = folder / "out.txt", folder / "err.txt"
-        self._script = script
+        self._script, self._forks = script, forks
         self._server = self._start()
 
     def _start(self) -> subprocess.Popen[str]:
         # A file of its own, not `-m tests...`: nothing of this project may be importable in the children.
         return subprocess.Popen(
             # No bytecode, as in the environment that the children get.
-            [sys.executable, "-P", "-B", __file__, self._script],
+            [sys.executable, "-P", "-B", __file__, self._script, *(["forks"] if self._forks else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -92,7 +96,12 @@ class WarmServer:
         requests, answers = cast(IO[str], self._server.stdin), cast(IO[str], self._server.stdout)
         try:
             print(json.dumps({"out": str(self._out), "err": str(self._err), **order}), file=requests, flush=True)
-            return int(answers.readline())
+            if self._forks:
+                return int(answers.readline())
+            code = self._server.wait()
+            self.close()
+            self._server = self._start()
+            return code
         except BaseException:  # a test that took too long: its answer would be taken for that of the next one
             self._server.kill()
             self.close()
@@ -165,7 +174,7 @@ def load_file(path: Path) -> Any:
     return module
 
 
-def _serve(script: str) -> None:
+def _serve(script: str, *, forks: bool) -> None:
     import gc
     import importlib
     import pkgutil
@@ -192,6 +201,8 @@ def _serve(script: str) -> None:
     gc.freeze()
     for line in sys.stdin:
         order = json.loads(line)
+        if not forks:
+            _become(order, script)
         child = os.fork()
         if child == 0:
             _become(order, script)
@@ -335,7 +346,7 @@ def _become(order: dict[str, Any], script: str) -> NoReturn:
     given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", WITHOUT_EXTRAS)]
     sys.path[:0] = [path for path in map(os.path.abspath, given) if path not in sys.path]
     sys.path.insert(0, os.getcwd())  # before xdist is imported, which keeps the path for its workers
-    if program == "pytest" and {"xdist", "xdist.plugin", "-n"} & set(arguments):
+    if CAN_FORK and program == "pytest" and {"xdist", "xdist.plugin", "-n"} & set(arguments):
         load_file(Path(__file__).with_name("warm_workers.py")).offer_workers()
     try:
         code: Any = _main_of(program)()
@@ -347,4 +358,4 @@ def _become(order: dict[str, Any], script: str) -> NoReturn:
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1])
+    _serve(sys.argv[1], forks="forks" in sys.argv[2:])

@@ -6,7 +6,6 @@ import contextlib
 import io
 import json
 import os
-import pty
 import select
 import signal
 import subprocess
@@ -140,6 +139,8 @@ class Terminal:
     """A drive at a terminal, and the person who reads and types there."""
 
     def __init__(self, root: Path, *words: str, **environment: str) -> None:
+        import pty
+
         self._controller, person = pty.openpty()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "phase_gate.cli", "drive", *words],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 import signal
@@ -19,6 +18,8 @@ import pytest
 from phase_gate.errors import PhaseGateError, StateError, StorageError
 from phase_gate.storage.lock import KernelLock, hold_lock, is_free
 from tests.storage.stores import begin, facts, open_store
+
+fcntl = pytest.importorskip("fcntl", reason="Windows has no flock")
 
 DECLARE = """
 import sys

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import functools
 import os
-import pwd
 import shutil
 import signal
 import socket
@@ -75,6 +74,8 @@ class Database:
         password = self.folder / "password"
         password.write_text(PASSWORDS["boss"], encoding="utf-8")
         if os.geteuid() == 0:
+            import pwd
+
             user = pwd.getpwnam("nobody")
             for path in (self.folder, password):
                 os.chown(path, user.pw_uid, user.pw_gid)
@@ -149,6 +150,8 @@ class Database:
         assert program, f"{name} is not installed"
         user: tuple[str, ...] = ()
         if os.geteuid() == 0:
+            import pwd
+
             found = pwd.getpwnam("nobody")
             user = ("setpriv", f"--reuid={found.pw_uid}", f"--regid={found.pw_gid}", "--clear-groups", "--")
         with open(self.folder / "log", "ab") as log:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pwd
 import shutil
 import subprocess
 import time
@@ -39,6 +38,8 @@ def serve_by_ssh(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
             assert process.poll() is None, (folder / "sshd.log").read_text()
             assert time.monotonic() < end, (folder / "sshd.log").read_text()
             time.sleep(0.1)
+        import pwd
+
         yield f"ssh://{pwd.getpwuid(os.getuid()).pw_name}@127.0.0.1:{port}", {"GIT_SSH_COMMAND": f"{ask} -q"}
     finally:
         process.kill()
