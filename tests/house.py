@@ -31,7 +31,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "values",
         "bound",
         "codec",
-        "identities",
         "visible",
         "errors",
         "exit_codes",

@@ -30,13 +30,12 @@ from phase_gate.evidence.documents.diagrams import Diagram, check_mermaid, find_
 from phase_gate.evidence.documents.library import read_markdown
 from phase_gate.gate.breaker import blank
 from phase_gate.gate.overrides import is_excuse
-from phase_gate.identities import find_name_fault, name_key
 from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.tasks.handins import parse_vote, read_executor_result, read_verdict
 from phase_gate.tasks.task_files import lint_command, lint_done, parse_tasks
 from phase_gate.tasks.verify_run import count_tests_in, first_failures
 from phase_gate.tasks.work import TaskSpec
-from phase_gate.visible import find_unseen, show_text
+from phase_gate.visible import find_name_fault, find_unseen, name_key, show_text
 from phase_gate.workflow.condition_parser import normalize
 from phase_gate.workflow.conditions import evaluate
 from phase_gate.workflow.model import Workflow

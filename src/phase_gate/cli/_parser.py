@@ -10,7 +10,7 @@ import sys
 from phase_gate.cli._table import COMMANDS, COMMON, FEATURES, OF_ALL
 from phase_gate.errors import UsageError
 from phase_gate.values import Value
-from phase_gate.visible import strip_unseen
+from phase_gate.visible import check_sentence, check_value, strip_unseen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -262,8 +262,6 @@ def _checked(argument: Argument, text: str) -> str:
     # A task's name is a folder name, and is checked elsewhere.
     if strip_unseen(text) == text or argument.value in _ANYTHING or argument.key == "task":
         return text
-    from phase_gate.identities import check_sentence, check_value
-
     name = argument.names[-1] if argument.is_option else argument.value
     return (check_sentence if argument.value in _SENTENCES else check_value)(name, text)
 

@@ -13,7 +13,6 @@ from phase_gate.cli._streams import print_aside, raw_output, read_given
 from phase_gate.cli.people import ask_for_word
 from phase_gate.errors import UsageError
 from phase_gate.gate.verdict import evaluation_to_json
-from phase_gate.identities import find_name_fault
 from phase_gate.project import Project, who_am_i
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.root import LIST_LOCK
@@ -43,7 +42,7 @@ from phase_gate.tasks.steps import review as give_verdict
 from phase_gate.tasks.verify_verdict import advise_task
 from phase_gate.tasks.work import FINISHED, IN_PROGRESS, NOT_PASSED, Status, Verification
 from phase_gate.values import replace
-from phase_gate.visible import show_line, show_rows
+from phase_gate.visible import find_name_fault, show_line, show_rows
 
 
 def open_board(call: Call) -> TaskBoard:

@@ -13,9 +13,8 @@ from typing import Any, NoReturn, Self, TypeVar
 
 from phase_gate.codec import reader
 from phase_gate.errors import ConditionError, PhaseGateError
-from phase_gate.identities import find_name_fault
 from phase_gate.values import MISSING, Value, default_of, fields, metadata_of, replace
-from phase_gate.visible import cut
+from phase_gate.visible import cut, find_name_fault
 from phase_gate.workflow.condition_parser import normalize
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
 from phase_gate.workflow.phrases import PatternError, compile_phrase

@@ -155,12 +155,11 @@ def _read_exit_signal(config: pytest.Config) -> str | None:
             "--exit-signal came from addopts, PYTEST_ADDOPTS or a file, not from the command line",
             remedy="remove it there, and type it for the one run that it is meant for",
         )
-    from phase_gate.identities import check_sentence, refuse_placeholder
+    from phase_gate.visible import check_sentence
 
     reason = check_sentence("--exit-signal", reason)
-    refuse_placeholder("--exit-signal", reason)
-    if not reason:
-        raise UsageError("--exit-signal needs a reason", remedy='give the reason: --exit-signal="..."')
+    if reason in ("", "...", "REASON"):  # the last two are copied from a message or from help
+        raise UsageError("--exit-signal needs a reason", remedy="put your own words behind --exit-signal")
     return reason
 
 

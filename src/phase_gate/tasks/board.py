@@ -16,7 +16,6 @@ from phase_gate.evidence.gathering import context_of
 from phase_gate.gate.judging import judgement_events
 from phase_gate.gate.state import Case, Event, State
 from phase_gate.gate.verdict import ABSENT, Evaluation, Signal
-from phase_gate.identities import author_of, same_name
 from phase_gate.project import Look, Project
 from phase_gate.storage.files import REAL, write_atomically
 from phase_gate.storage.fingerprint import Tree
@@ -41,6 +40,7 @@ from phase_gate.tasks.work import (
     task_slug,
 )
 from phase_gate.values import Value, replace
+from phase_gate.visible import author_of, same_name
 
 #: Characters of a text in a line of the ledger. The whole text is a stored object.
 LONGEST = 2000

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from phase_gate.identities import name_key
 from phase_gate.task import Task
 from phase_gate.tasks.artifacts import Artifacts, fingerprint
 from phase_gate.tasks.handins import RootCause
 from phase_gate.tasks.routing import budget, rules_of
 from phase_gate.tasks.work import Choice, Failure, Pipeline, Word, find_pipeline
 from phase_gate.values import Value
-from phase_gate.visible import count
+from phase_gate.visible import count, name_key
 from phase_gate.workflow.model import (
     AUDIT,
     DRIFT,

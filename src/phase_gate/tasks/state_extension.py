@@ -16,7 +16,6 @@ from phase_gate.gate.state import WORK, Case, Event, State
 from phase_gate.gate.state_extensions import Part
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.gate.verdict import Status as GateStatus
-from phase_gate.identities import same_name
 from phase_gate.tasks.routing import decided, entry_data, files_in, following, pipeline_events, with_pipeline
 from phase_gate.tasks.verify_verdict import with_task
 from phase_gate.tasks.work import (
@@ -33,6 +32,7 @@ from phase_gate.tasks.work import (
     Work,
 )
 from phase_gate.values import fields, replace
+from phase_gate.visible import same_name
 from phase_gate.workflow.model import Phase, Workflow
 
 AnyWork = TypeVar("AnyWork", bound=Work)

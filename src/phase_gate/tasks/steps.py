@@ -12,7 +12,6 @@ from phase_gate.errors import NotAllowedError, StaleSignalError, UsageError
 from phase_gate.gate.judging import judged_event
 from phase_gate.gate.overrides import Person, forced_events, override_record
 from phase_gate.gate.verdict import ABSENT, Signal, with_advice
-from phase_gate.identities import same_name
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.tasks.board import LONGEST, Step, TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.changes import TaskChanges
@@ -37,7 +36,7 @@ from phase_gate.tasks.work import (
     Verification,
     Word,
 )
-from phase_gate.visible import cut
+from phase_gate.visible import cut, same_name
 
 #: The reviewer's confidence as a number.
 SURE = {"HIGH": 1.0, "MEDIUM": 0.5, "LOW": 0.0}
