@@ -20,7 +20,7 @@ from phase_gate import exit_codes, hookspecs, plugin
 from phase_gate.cli._parser import Argument, read_argument
 from phase_gate.cli._table import COMMANDS, Command
 from phase_gate.codec import to_json
-from phase_gate.config.rule_files import (
+from phase_gate.config.workflow_files import (
     load_shipped_guards,
     load_shipped_workflow,
     shipped_workflow_names,

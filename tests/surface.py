@@ -14,7 +14,7 @@ from _pytest.config.argparsing import Parser
 
 from phase_gate import exit_codes, plugin
 from phase_gate.cli._table import COMMANDS
-from phase_gate.config.rule_files import load_shipped_guards
+from phase_gate.config.workflow_files import load_shipped_guards
 from phase_gate.errors import MESSAGES
 from phase_gate.workflow.metrics import METRIC_TYPES
 

@@ -169,21 +169,21 @@ class Project(Value):
             compiled = load_compiled(wanted)
             if compiled is not None:
                 return compiled
-        from phase_gate.config.rule_files import apply_overlay, load_workflow, shipped_workflow_names
+        from phase_gate.config import configuration, workflow_files
 
-        taken = sorted({*shipped_workflow_names()} & {*(extra_workflows or {})})
+        taken = [name for name in workflow_files.shipped_workflow_names() if name in (extra_workflows or {})]
         if taken:
             raise WorkflowError(
                 f"a plugin offers workflow {taken[0]!r}, and one of that name is shipped", "give it another name"
             )
         offered = (extra_workflows or {}).get(wanted)
-        workflow = load_workflow(
-            str(offered) if offered is not None else wanted,
+        workflow = workflow_files.load_workflow(
+            str(offered or wanted),
             root=self.root,
             extra_guards=extra_guards or {},
             extra_metrics={} if overlay is None else overlay.metrics,
         )
-        return apply_overlay(workflow, overlay)
+        return configuration.apply_overlay(workflow, overlay)
 
     def take_data(self, folders: Iterable[str], keep: Callable[[str], bool]) -> dict[str, str]:
         """Return the wanted files below these folders, with the ids of their contents; none that git ignores."""

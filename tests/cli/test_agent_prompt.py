@@ -9,7 +9,7 @@ import pytest
 from phase_gate.claims.agent_output import read_claim_text, sentences
 from phase_gate.claims.blocks import read_blocks
 from phase_gate.claims.confidence import DEFAULT_PATTERNS, find_patterns
-from phase_gate.config.rule_files import load_shipped_workflow, shipped_workflow_names
+from phase_gate.config.workflow_files import load_shipped_workflow, shipped_workflow_names
 from phase_gate.report.prompt import Style
 from tests.cli.conftest import Begin
 

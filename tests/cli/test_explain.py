@@ -12,7 +12,7 @@ import pytest
 
 import phase_gate
 from phase_gate.cli.explain import WORDS
-from phase_gate.config.rule_files import load_shipped_guards
+from phase_gate.config.workflow_files import load_shipped_guards
 from phase_gate.errors import MESSAGES
 from phase_gate.gate import breaker, criteria, outcomes, verdict
 from phase_gate.proof import verdicts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,14 +12,15 @@ import jsonschema
 import pytest
 
 import phase_gate
-from phase_gate.config.configuration import load_configuration, parse_configuration
+from phase_gate.config.configuration import apply_overlay, load_configuration, parse_configuration
 from phase_gate.config.documents import read_document
 from phase_gate.config.reading import MAX_BYTES
-from phase_gate.config.rule_files import apply_overlay, load_shipped_workflow
+from phase_gate.config.workflow_files import load_shipped_workflow
 from phase_gate.errors import ConfigurationError, DocumentError
 from phase_gate.values import Value, annotation_of, fields, metadata_of
-from phase_gate.workflow.model import Guard, Limits
-from phase_gate.workflow.sections import SECTIONS, AgentSettings, DriveBudget, DriveSettings, PhaseOverlay
+from phase_gate.workflow.condition_parser import conjoin
+from phase_gate.workflow.model import Guard, Limits, Workflow, name_rules
+from phase_gate.workflow.sections import SECTIONS, AgentSettings, DriveBudget, DriveSettings, Overlay, PhaseOverlay
 from phase_gate.workflow.settings import (
     FILE_NAME,
     Configuration,
@@ -27,7 +29,7 @@ from phase_gate.workflow.settings import (
     QualitySettings,
     RunDefaults,
 )
-from tests.config.test_workflow_parser import as_json
+from tests.config.test_workflow_files import as_json
 
 FULL = """\
 workflow: rules/own.yaml
@@ -374,3 +376,158 @@ def test_no_number_is_below_its_bound(key: str, least: float) -> None:
         read(least - 1)
     # A span of time has no sign.
     assert caught.value.remedy == f"write {least} or more" or key == "drive.retry_wait"
+
+
+# --- what a project says otherwise than its workflow
+
+
+def overlaid(**parts: object) -> Workflow:
+    return apply_overlay(load_shipped_workflow("tdd"), Overlay(**parts))  # type: ignore[arg-type]
+
+
+def test_a_condition_is_added_to_the_workflows() -> None:
+    tdd = load_shipped_workflow("tdd")
+    laid = overlaid(phases={"green": PhaseOverlay(condition="tests_flaky == 0", guards=("baseline-kept",))})
+    green = laid.phases[1].gate_1
+    assert green.condition == conjoin(tdd.phases[1].gate_1.condition, "tests_flaky == 0")
+    assert green.guards == (*tdd.phases[1].gate_1.guards, "baseline-kept")
+    assert not green.replaced
+    assert [laid.phases[index] for index in (0, 2, 3)] == [tdd.phases[index] for index in (0, 2, 3)]
+    assert name_rules(laid) != name_rules(tdd)
+
+
+def test_a_replaced_condition_is_marked_and_keeps_the_guards() -> None:
+    tdd = load_shipped_workflow("tdd")
+    laid = overlaid(phases={"GREEN": PhaseOverlay(condition="tests_failing == 0", replace=True)})
+    assert laid.phases[1].gate_1.condition == "tests_failing == 0"
+    assert laid.phases[1].gate_1.replaced
+    assert laid.phases[1].gate_1.guards == tdd.phases[1].gate_1.guards
+
+
+def laid(text: str, name: str = "pipeline") -> Workflow:
+    return apply_overlay(load_shipped_workflow(name), parse_configuration(text).overlay)
+
+
+def test_a_project_moves_artifacts_and_names_its_constitution() -> None:
+    workflow = laid("artifacts:\n  master-plan: {path: plans/*.md, min_words: 7}\nconstitution: [a.md, b.md]\n")
+    assert workflow.pipeline is not None
+    plan = workflow.pipeline.artifacts["master-plan"]
+    assert (plan.path, plan.min_words) == ("plans/*.md", 7)
+    assert workflow.pipeline.artifacts["intake-brief"].path == "docs/pipeline/intake-brief.md"
+    assert workflow.pipeline.constitution == ("a.md", "b.md")
+    usual = name_rules(laid("lock_timeout: 9"))
+    assert name_rules(workflow) != usual == name_rules(apply_overlay(load_shipped_workflow("pipeline"), Overlay()))
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "words"),
+    [
+        (
+            "artifacts: {plan: {path: a.md}}",
+            "pipeline",
+            "phase-gate.yaml:1:13: workflow pipeline has no artifact 'plan'",
+        ),
+        ("artifacts: {plan: {path: a.md}}", "tdd", "workflow tdd has no artifact 'plan'"),
+        ("artifacts: {master-plan: {path: ../a.md}}", "pipeline", "is not a path below the root"),
+        ("artifacts: {master-plan: {schema: audit}}", "pipeline", "unknown key 'schema'"),
+        ("constitution: [a.md]", "tdd", "phase-gate.yaml:1:16: workflow tdd is not a pipeline"),
+        ("constitution: [/etc/passwd]", "pipeline", "is not a path below the root"),
+    ],
+)
+def test_what_a_project_may_not_say(text: str, name: str, words: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        laid(text, name)
+    assert words in caught.value.problem
+
+
+# --- settings in `[tool.phase-gate]` of pyproject.toml: the same keys
+
+IN_YAML = """\
+workflow: rules/own.yaml
+run: {task: login, exit: dual, confirm: true, criteria: 5}
+parameters: {required_green_runs: 3}
+docs: ["*.md", "manual/**"]
+lock_timeout: 2.5
+guards:
+  quiet: {condition: tests_skipped == 0, remedy: run them}
+phases:
+  GREEN: {condition: "tests_flaky == 0\\nAND tests_total > 0\\n", guards: [quiet]}
+evidence: {commands: {build: {run: make all, timeout: 60}}, new_code: true}
+drive: {agent: claude, budget: {time: 2h}, phases: {PLAN: claude}, reviewers: [gemini]}
+"""
+IN_TOML = '''\
+[build-system]
+requires = ["hatchling"]
+
+[tool.phase-gate]
+workflow = "rules/own.yaml"
+docs = [
+    "*.md",
+    "manual/**",
+]
+lock_timeout = 2.5
+run = {task = "login", exit = "dual", confirm = true, criteria = 5}
+parameters.required_green_runs = 3
+
+[tool.phase-gate.guards.quiet]
+condition = "tests_skipped == 0"
+remedy = "run them"
+
+[tool.phase-gate.phases.GREEN]
+condition = """
+tests_flaky == 0
+AND tests_total > 0
+"""
+guards = ["quiet"]
+
+[tool.phase-gate.evidence]
+new_code = true
+commands.build = {run = "make all", timeout = 60}
+
+[tool.phase-gate.drive]
+agent = "claude"
+budget = {time = "2h"}
+phases = {PLAN = "claude"}
+reviewers = ["gemini"]
+'''
+
+
+def load(folder: Path, text: str) -> Configuration:
+    (folder / "pyproject.toml").write_text(text)
+    return load_configuration(folder)
+
+
+def test_both_files_say_the_same(tmp_path: Path) -> None:
+    assert load(tmp_path, IN_TOML) == parse_configuration(IN_YAML)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("[project]\nname = 'a'\ndependencies = ['pytest-phase-gate']\n", id="a-dependency"),
+        pytest.param("[tool.phase-gate]\n", id="an-empty-table"),
+    ],
+)
+def test_nothing_said_means_the_defaults(tmp_path: Path, text: str) -> None:
+    assert load(tmp_path, text) == Configuration()
+
+
+def test_both_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "phase-gate.yaml").write_text("lock_timeout: 3\n")
+    with pytest.raises(ConfigurationError, match=r"^pyproject.toml has a table \[tool.phase-gate\], and there is a"):
+        load(tmp_path, "[tool.phase-gate]\nlock_timeout = 4\n")
+    assert load(tmp_path, "[project]\nname = 'a'\n").lock_timeout == 3
+
+
+@pytest.mark.processes
+def test_without_the_table_no_parser_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        "[project]\nname = 'a'\ndependencies = ['pytest-phase-gate']\n# not in phase-gate.yaml\n"
+    )
+    code = (
+        "import sys, pathlib; from phase_gate.project import Project;"
+        "Project.find(pathlib.Path.cwd(), environment={});"
+        "print([name for name in ('tomllib', 'yaml', 'phase_gate.config.configuration') if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert ran.stdout.strip() == "[]"

@@ -1,4 +1,4 @@
-"""Strict YAML: what is read, what is refused and where, and that nothing else escapes."""
+"""Strict YAML and TOML: what is read, what is refused and where, and that nothing else escapes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import pytest
 import yaml
 
 from phase_gate.config import documents
+from phase_gate.config.configuration import load_configuration
 from phase_gate.config.documents import MAX_DEPTH, read_bytes, read_document, read_documents
 from phase_gate.config.reading import Items, Node, Table, Text
 from phase_gate.errors import ConfigurationError, DocumentError
+from phase_gate.workflow.settings import Configuration
 
 LIMIT = 1024 * 1024
 
@@ -191,3 +193,50 @@ def test_refuses_what_is_no_file(tmp_path: Path, make: Callable[[Path], None], p
         read_bytes(tmp_path / "f", name="f", limit=10, error=ConfigurationError)
     assert caught.value.problem.startswith(problem)
     assert caught.value.slug == "bad-configuration"
+
+
+# TOML: our table in pyproject.toml
+
+
+def load(folder: Path, text: str | bytes) -> Configuration:
+    (folder / "pyproject.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    return load_configuration(folder)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("[tool]\nphase-gate.lock_timeout = 3\n", id="dotted-key"),
+        pytest.param("[ tool . 'phase-gate' ]\r\nlock_timeout = 3\r\n", id="spaces-and-quotes"),
+        pytest.param(b"\xef\xbb\xbf[tool.phase-gate]\nlock_timeout = 3\n", id="byte-order-mark"),
+    ],
+)
+def test_the_table_is_found_however_it_is_written(tmp_path: Path, text: str | bytes) -> None:
+    assert load(tmp_path, text).lock_timeout == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "problem"),
+    [
+        pytest.param("[tool.phase-gate]\nlock_timout = 3\n", "2:1", "unknown key 'lock_timout'", id="unknown-key"),
+        pytest.param("[tool.phase-gate]\nrun.exit = 'maybe'\n", "2:1", "run.exit can't be 'maybe'", id="dotted-key"),
+        pytest.param("[tool.phase-gate]\nworkflow = ''\n", "2:1", "workflow is blank", id="blank"),
+        pytest.param("[[tool.phase-gate]]\nrun = 3\n", "1:3", "has to be a mapping, not a list", id="array-of-tables"),
+        pytest.param("[tool.phase-gate]\nlock_timeout = inf\n", "2:1", "has to be a number", id="infinity"),
+        pytest.param(
+            "[tool.phase-gate.phases.RED]\nguards = []\ncondition = '''\nlock_timeout = 3\n'''\n",
+            "3:1",
+            "phases.RED.condition: column 14: = is not an operator",
+            id="a-condition-of-several-lines",
+        ),
+        pytest.param("[tool.phase-gate]\nrun = {\n", "2:8", "not TOML: ", id="syntax"),
+        pytest.param("[tool.phase-gate]\na = 1\na = 2\n", "3:", "not TOML: ", id="a-key-twice"),
+        pytest.param(b"# phase-gate =\n\xff\n", "2:1", "not UTF-8 text", id="bytes"),
+    ],
+)
+def test_a_fault_has_its_place(tmp_path: Path, text: str | bytes, place: str, problem: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        load(tmp_path, text)
+    assert caught.value.problem.startswith(f"pyproject.toml:{place}")
+    assert problem in caught.value.problem
+    assert caught.value.remedy

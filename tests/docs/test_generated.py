@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.config.rule_files import shipped_workflow_names
+from phase_gate.config.workflow_files import shipped_workflow_names
 from phase_gate.gate.events import EVENT_KINDS
 from phase_gate.project import COMPILED_FOLDER
 from scripts import generate

@@ -150,7 +150,7 @@ def test_a_green_run_imports_no_parser_and_no_page(project: Project) -> None:
     project.environment.setenv("PYTHONPATH", str(project.root), prepend=os.pathsep)
     seen_by(project, "--phase=green")
     seen = seen_by(project, "--phase=green")
-    assert not seen & {"yaml", "filelock", "tomllib", "phase_gate.config.rule_files", "phase_gate.report.markdown"}
+    assert not seen & {"yaml", "filelock", "tomllib", "phase_gate.config.workflow_files", "phase_gate.report.markdown"}
     assert not {name for name in seen if name.startswith(("phase_gate.report.html", "phase_gate.tasks"))}
     # 77 on a quiet machine; what waits for a lock, or takes long, may load one more.
     assert len(seen) <= 78, "a module more costs each run about a million instructions"

@@ -20,10 +20,14 @@ from phase_gate.claims.agent_output import read_claim_text, read_messages, sente
 from phase_gate.claims.blocks import read_blocks
 from phase_gate.claims.confidence import find_patterns, plan_is_ticked
 from phase_gate.codec import from_json, to_json
-from phase_gate.config.configuration import load_configuration, parse_configuration
+from phase_gate.config.configuration import apply_overlay, load_configuration, parse_configuration
 from phase_gate.config.criteria_files import read_criteria
-from phase_gate.config.rule_files import apply_overlay, load_shipped_guards, load_shipped_workflow
-from phase_gate.config.workflow_parser import parse_guards, parse_workflow
+from phase_gate.config.workflow_files import (
+    load_shipped_guards,
+    load_shipped_workflow,
+    parse_guards,
+    parse_workflow,
+)
 from phase_gate.errors import NotAllowedError, PhaseGateError
 from phase_gate.evidence.documents.completeness import find_fault, find_missing
 from phase_gate.evidence.documents.diagrams import Diagram, check_mermaid, find_in_file, find_on_page, is_c4, is_empty

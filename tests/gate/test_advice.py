@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from phase_gate.config.rule_files import load_shipped_workflow
+from phase_gate.config.workflow_files import load_shipped_workflow
 from phase_gate.gate import verdict
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.judging import evaluate, with_breaker

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.config.rule_files import load_shipped_workflow
+from phase_gate.config.workflow_files import load_shipped_workflow
 from phase_gate.errors import PhaseOrderError, UsageError
 from phase_gate.gate.events import apply
 from phase_gate.gate.measured import Waiver

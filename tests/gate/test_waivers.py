@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from phase_gate.config.rule_files import load_shipped_workflow
+from phase_gate.config.workflow_files import load_shipped_workflow
 from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.judging import evaluate, evaluate_gate_1
 from phase_gate.gate.measured import Finding, Measured, Waiver, name_tests, waiver_to_json

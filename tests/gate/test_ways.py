@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.config.rule_files import load_shipped_workflow, load_workflow
+from phase_gate.config.workflow_files import load_shipped_workflow, load_workflow
 from phase_gate.gate.judging import evaluate
 from phase_gate.gate.measured import TEST_FAILS, Finding, Measured, name_tests
 from phase_gate.gate.state import NEW_STATE, Case

@@ -25,7 +25,7 @@ from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
-from phase_gate.config.rule_files import load_shipped_guards
+from phase_gate.config.workflow_files import load_shipped_guards
 from tests.integrity.player import LIMIT, NOT_TRIED, OPENS, STREAK, Played, ScenarioPlayer
 from tests.scenarios import Scenario, load_scenarios, with_workers
 from tests.warm import WITH_PROOF

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from phase_gate.config.rule_files import load_shipped_guards
+from phase_gate.config.workflow_files import load_shipped_guards
 from phase_gate.values import replace
 from tests.conftest import ROOT
 from tests.integrity.net import all_scenarios, read

@@ -27,7 +27,7 @@ def prepare(order: dict[str, Any]) -> None:
 def _take_out(names: list[str]) -> None:
     """Let shipped guards hold whatever happens. Only in this process, and nowhere in the product."""
     from phase_gate import project
-    from phase_gate.config import rule_files as workflow_files
+    from phase_gate.config import workflow_files
 
     guards = workflow_files.load_shipped_guards()
     always = "consecutive_green_runs >= 0"  # measured without a run, too

@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from phase_gate.config.rule_files import load_shipped_workflow
+from phase_gate.config.workflow_files import load_shipped_workflow
 from phase_gate.errors import DocumentError
 from phase_gate.tasks.artifacts import Drifted
 from phase_gate.tasks.evidence import drift_findings

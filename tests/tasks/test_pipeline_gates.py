@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from phase_gate.config.rule_files import load_shipped_workflow
+from phase_gate.config.workflow_files import load_shipped_workflow
 from phase_gate.tasks.pipeline_show import merge_gate_results
 from phase_gate.tasks.routing import main_line
 from tests.e2e.sessions import SCHEMAS

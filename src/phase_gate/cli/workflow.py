@@ -44,8 +44,7 @@ def check(call: Call) -> Done:
 def _load(name: str, folder: Path, project: Project) -> Workflow:
     from phase_gate.config.documents import read_bytes
     from phase_gate.config.reading import MAX_BYTES
-    from phase_gate.config.rule_files import check_commands, find_workflow, load_shipped_guards
-    from phase_gate.config.workflow_parser import parse_workflow
+    from phase_gate.config.workflow_files import check_commands, find_workflow, load_shipped_guards, parse_workflow
 
     path, configuration = find_workflow(name, root=folder), project.configuration
     workflow = parse_workflow(
@@ -69,7 +68,7 @@ def _recorded_guards(project: Project) -> Mapping[str, Guard]:
 
 def _is_own(path: Path, project: Project) -> bool:
     """Return whether the project uses this file."""
-    from phase_gate.config.rule_files import find_workflow
+    from phase_gate.config.workflow_files import find_workflow
 
     try:
         return path.resolve() == find_workflow(project.configuration.workflow, root=project.root).resolve()

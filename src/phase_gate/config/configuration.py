@@ -1,7 +1,7 @@
 """Read `phase-gate.yaml`, or our table in `pyproject.toml`: defaults for options, and changes to the workflow.
 
-The annotations of the settings define how they are read. `apply_overlay`, which has the workflow, checks that the
-changes fit it.
+The annotations of the settings define how they are read. A project can't remove guards or Gate 2 of its workflow, and
+a condition that it replaces is marked as replaced.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import shlex
 from pathlib import Path
 
 from phase_gate.config.documents import read_bytes, read_document, read_toml_table
-from phase_gate.config.reading import MAX_BYTES, Node, Reader, Table, Text, find, plain
-from phase_gate.config.rule_checks import RESERVED_NAMES, take_names
+from phase_gate.config.reading import MAX_BYTES, Node, Reader, Table, Text, closest_first, find, plain, shorten
+from phase_gate.config.rule_checks import RESERVED_NAMES, Vocabulary, name_types, take_names, type_of
 from phase_gate.errors import ConfigurationError
 from phase_gate.storage.root import has_own_table
-from phase_gate.values import fields, replace
+from phase_gate.values import fields, replace, without_defaults
+from phase_gate.workflow.model import Gate1, PipelineRules, Workflow
 from phase_gate.workflow.sections import SECTIONS, ConfidenceRules, Overlay, PhaseOverlay
 from phase_gate.workflow.settings import FILE_NAME, PYPROJECT, Configuration
 
@@ -102,3 +103,76 @@ def _check_commands(reader: Reader, table: Table, configuration: Configuration, 
             reader.stop(row, f"can't be split into words: {error}", "close the quote, or set shell: true")
         if not words:
             reader.stop(row, "there is no command", "write the command as you would type it")
+
+
+# --- a project's changes to its workflow
+
+
+def apply_overlay(workflow: Workflow, overlay: Overlay | None) -> Workflow:
+    """Return the workflow with a project's rules applied. They can add guards but not remove them or Gate 2."""
+    if overlay is None:
+        return workflow
+    faults = Reader(ConfigurationError)
+    _check_names(workflow, overlay, faults)
+    laid = replace(
+        workflow,
+        parameters={**workflow.parameters, **overlay.parameters},
+        metrics={**workflow.metrics, **overlay.metrics},
+    )
+    vocabulary = Vocabulary(types=name_types(laid), constants=laid.parameters, guards=workflow.guards, faults=faults)
+    vocabulary.check_new_guards(overlay.guards)
+    guards = {**workflow.guards, **{guard.name: guard for guard in overlay.guards.values()}}
+    vocabulary = replace(vocabulary, guards=guards)
+    phases = {phase.name: phase for phase in workflow.phases}
+    for key, change in overlay.phases.items():
+        phase = workflow.phase(key)
+        if phase is None:
+            problem = f"workflow {workflow.name} has no phase {shorten(key)}"
+            faults.stop(key, problem, f"use one of: {closest_first(key.upper(), phases)}")
+        gate = _change_gate(phase.gate_1, change, vocabulary)
+        phases[phase.name] = replace(phase, gate_1=gate, breaker=change.breaker or phase.breaker)
+    pipeline = _change_pipeline(workflow, overlay, faults)
+    return plain(replace(laid, guards=guards, phases=tuple(phases.values()), pipeline=pipeline))
+
+
+def _change_pipeline(workflow: Workflow, overlay: Overlay, faults: Reader) -> PipelineRules | None:
+    rules = workflow.pipeline
+    known = {} if rules is None else rules.artifacts
+    for name in overlay.artifacts:
+        if name not in known:
+            problem = f"workflow {workflow.name} has no artifact {shorten(name)}"
+            faults.stop(name, problem, f"use one of: {closest_first(name, known)}" if known else "remove it")
+    if overlay.constitution is not None and rules is None:
+        where = next(iter(overlay.constitution), "constitution")
+        faults.stop(where, f"workflow {workflow.name} is not a pipeline, and has no constitution", "remove it")
+    if rules is None:
+        return None
+    moved = {name: replace(known[name], **without_defaults(each)) for name, each in overlay.artifacts.items()}
+    constitution = rules.constitution if overlay.constitution is None else overlay.constitution
+    return replace(rules, artifacts={**known, **moved}, constitution=constitution)
+
+
+def _change_gate(gate: Gate1, change: PhaseOverlay, vocabulary: Vocabulary) -> Gate1:
+    condition = gate.condition
+    if change.condition is not None:
+        vocabulary.check_condition(change.condition, change.condition)
+        condition = change.condition if change.replace else vocabulary.conjoin(condition, change.condition)
+    vocabulary.check_gate(condition, change.guards)
+    guards = tuple(dict.fromkeys((*gate.guards, *change.guards)))
+    return replace(gate, condition=condition, guards=guards, replaced=gate.replaced or change.replace)
+
+
+def _check_names(workflow: Workflow, overlay: Overlay, faults: Reader) -> None:
+    known = name_types(workflow)
+    for name, kind in overlay.metrics.items():
+        if name in known and workflow.metrics.get(name) != kind:
+            faults.stop(name, f"{name} exists already", "give the metric a name of its own")
+    for name, value in overlay.parameters.items():
+        if name not in workflow.parameters:
+            names = closest_first(name, workflow.parameters)
+            problem = f"workflow {workflow.name} has no parameter {shorten(name)}"
+            faults.stop(name, problem, f"use one of: {names}" if names else "remove it")
+        old, new = type_of(workflow.parameters[name]), type_of(value)
+        if old != new and (old, new) != ("number", "int"):
+            problem = f"parameter {name} has to be of type {old}, not {new}"
+            faults.stop(name, problem, f"write a value like {workflow.parameters[name]}")

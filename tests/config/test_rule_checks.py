@@ -8,15 +8,12 @@ import jsonschema
 import pytest
 
 from phase_gate.codec import from_json, to_json
-from phase_gate.config.configuration import parse_configuration
 from phase_gate.config.documents import read_documents
 from phase_gate.config.reading import MAX_BYTES
-from phase_gate.config.rule_files import apply_overlay, load_shipped_guards, load_shipped_workflow
-from phase_gate.config.workflow_parser import parse_workflow
-from phase_gate.errors import ConfigurationError, WorkflowError
+from phase_gate.config.workflow_files import load_shipped_guards, load_shipped_workflow, parse_workflow
+from phase_gate.errors import WorkflowError
 from phase_gate.workflow.model import Consensus, Workflow, name_rules
-from phase_gate.workflow.sections import Overlay
-from tests.config.test_workflow_parser import as_json
+from tests.config.test_workflow_files import as_json
 from tests.conftest import ROOT
 
 GUARDS = load_shipped_guards()
@@ -187,42 +184,3 @@ def test_a_recovery_comes_after_the_work() -> None:
     text = SMALL.replace(mend, "").replace("  PLAN:\n", f"{mend}  PLAN:\n", 1)
     with pytest.raises(WorkflowError, match="the first phase can't be one that recovers"):
         parse(text)
-
-
-# --- what a project says otherwise
-
-
-def laid(text: str, name: str = "pipeline") -> Workflow:
-    return apply_overlay(load_shipped_workflow(name), parse_configuration(text).overlay)
-
-
-def test_a_project_moves_artifacts_and_names_its_constitution() -> None:
-    workflow = laid("artifacts:\n  master-plan: {path: plans/*.md, min_words: 7}\nconstitution: [a.md, b.md]\n")
-    assert workflow.pipeline is not None
-    plan = workflow.pipeline.artifacts["master-plan"]
-    assert (plan.path, plan.min_words) == ("plans/*.md", 7)
-    assert workflow.pipeline.artifacts["intake-brief"].path == "docs/pipeline/intake-brief.md"
-    assert workflow.pipeline.constitution == ("a.md", "b.md")
-    usual = name_rules(laid("lock_timeout: 9"))
-    assert name_rules(workflow) != usual == name_rules(apply_overlay(load_shipped_workflow("pipeline"), Overlay()))
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "words"),
-    [
-        (
-            "artifacts: {plan: {path: a.md}}",
-            "pipeline",
-            "phase-gate.yaml:1:13: workflow pipeline has no artifact 'plan'",
-        ),
-        ("artifacts: {plan: {path: a.md}}", "tdd", "workflow tdd has no artifact 'plan'"),
-        ("artifacts: {master-plan: {path: ../a.md}}", "pipeline", "is not a path below the root"),
-        ("artifacts: {master-plan: {schema: audit}}", "pipeline", "unknown key 'schema'"),
-        ("constitution: [a.md]", "tdd", "phase-gate.yaml:1:16: workflow tdd is not a pipeline"),
-        ("constitution: [/etc/passwd]", "pipeline", "is not a path below the root"),
-    ],
-)
-def test_what_a_project_may_not_say(text: str, name: str, words: str) -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        laid(text, name)
-    assert words in caught.value.problem

@@ -12,20 +12,18 @@ from _pytest.mark import ParameterSet
 import phase_gate
 from phase_gate.config.documents import read_documents
 from phase_gate.config.reading import MAX_BYTES, Items, Node, Table
-from phase_gate.config.rule_files import (
-    apply_overlay,
+from phase_gate.config.workflow_files import (
     load_shipped_guards,
     load_shipped_workflow,
     load_workflow,
+    parse_guards,
+    parse_workflow,
     shipped_workflow_names,
 )
-from phase_gate.config.workflow_parser import parse_guards, parse_workflow
 from phase_gate.errors import PhaseGateError, WorkflowError
 from phase_gate.values import replace
-from phase_gate.workflow.condition_parser import conjoin
 from phase_gate.workflow.metrics import PIPELINE_METRICS, MetricType
 from phase_gate.workflow.model import Guard, Workflow, name_rules
-from phase_gate.workflow.sections import Overlay, PhaseOverlay
 
 PACKAGE = Path(phase_gate.__file__).parent
 SEED_GATES = Path(__file__).parent.parent / "data" / "dual-gate.yaml"
@@ -385,32 +383,6 @@ def test_guard_files_refuse_with_place(text: str, place: str, problem: str) -> N
     assert caught.value.problem.startswith(f"mine.yaml:{place}: ")
     assert problem in caught.value.problem
     assert caught.value.slug == "bad-workflow"
-
-
-# Overlay
-
-
-def overlaid(**parts: object) -> Workflow:
-    return apply_overlay(load_shipped_workflow("tdd"), Overlay(**parts))  # type: ignore[arg-type]
-
-
-def test_a_condition_is_added_to_the_workflows() -> None:
-    tdd = load_shipped_workflow("tdd")
-    laid = overlaid(phases={"green": PhaseOverlay(condition="tests_flaky == 0", guards=("baseline-kept",))})
-    green = laid.phases[1].gate_1
-    assert green.condition == conjoin(tdd.phases[1].gate_1.condition, "tests_flaky == 0")
-    assert green.guards == (*tdd.phases[1].gate_1.guards, "baseline-kept")
-    assert not green.replaced
-    assert [laid.phases[index] for index in (0, 2, 3)] == [tdd.phases[index] for index in (0, 2, 3)]
-    assert name_rules(laid) != name_rules(tdd)
-
-
-def test_a_replaced_condition_is_marked_and_keeps_the_guards() -> None:
-    tdd = load_shipped_workflow("tdd")
-    laid = overlaid(phases={"GREEN": PhaseOverlay(condition="tests_failing == 0", replace=True)})
-    assert laid.phases[1].gate_1.condition == "tests_failing == 0"
-    assert laid.phases[1].gate_1.replaced
-    assert laid.phases[1].gate_1.guards == tdd.phases[1].gate_1.guards
 
 
 # Schema

@@ -1,4 +1,4 @@
-"""Parse workflows and guards from YAML text.
+"""Find workflows and guards, and read them from YAML.
 
 There are two formats: workflow files (`workflow:` and `phases:`), and gate documents (`phase:`, `gate_1:`, `gate_2:`),
 one per phase. Gate 2 is the explicit signal in both: a file can state that, but not change it.
@@ -6,12 +6,13 @@ one per phase. Gate 2 is the explicit signal in both: a file can state that, but
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import PurePath
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path, PurePath
 from typing import TypeVar
 
-from phase_gate.config.documents import read_document, read_documents
+from phase_gate.config.documents import read_bytes, read_document, read_documents
 from phase_gate.config.reading import MAX_BYTES, Node, Reader, Table, Text, closest_first, find, plain, shorten
 from phase_gate.config.rule_checks import (
     RESERVED_NAMES,
@@ -36,10 +37,15 @@ from phase_gate.workflow.model import (
     PipelineRules,
     Start,
     Workflow,
+    requires_of,
 )
 from phase_gate.workflow.names import DONE, STUCK
 
 T = TypeVar("T")
+
+_SHIPPED = Path(__file__).parents[1] / "workflows"
+#: Guards for all workflows, and guards that only a pipeline can measure.
+_GUARD_FILES = ("guards.yaml", "pipeline-guards.yaml")
 
 #: The workflow that fills in the parts that gate documents leave open.
 _MODEL = "tdd"
@@ -217,8 +223,6 @@ def _check_next(rows: Mapping[Text, _Phase], faults: Reader) -> None:
 
 def _read_gate_documents(nodes: Sequence[Node], known: Vocabulary, *, name: str) -> Workflow:
     """Return a workflow from one document per phase, completed from the shipped workflow `tdd`."""
-    from phase_gate.config.rule_files import load_shipped_workflow  # imported here to avoid an import cycle
-
     shipped, faults = load_shipped_workflow(_MODEL), known.faults
     workflow = replace(
         shipped,
@@ -278,3 +282,72 @@ def _check_fixed(row: _Phase | _GateDocument, faults: Reader) -> None:
         if isinstance(condition, Text) and condition != expected:
             problem = f"{condition.path} can't be changed: {why}"
             faults.stop(condition, problem, f"write `{expected}`, or leave it out")
+
+
+# --- files: those that come with the package, and a project's own
+
+
+def shipped_workflow_names() -> tuple[str, ...]:
+    """Return the names of the workflows that come with the package, sorted."""
+    return tuple(sorted(path.stem for path in _SHIPPED.glob("*.yaml") if path.name not in _GUARD_FILES))
+
+
+def load_shipped_guards() -> dict[str, Guard]:
+    """Return the guards that come with the package."""
+    guards: dict[str, Guard] = {}
+    for name in _GUARD_FILES:
+        guards |= parse_guards((_SHIPPED / name).read_bytes(), name)
+    return guards
+
+
+def load_shipped_workflow(name: str) -> Workflow:
+    """Return a workflow that comes with the package."""
+    path = _SHIPPED / f"{name}.yaml"
+    return parse_workflow(path.read_bytes(), name=path.name, guards=load_shipped_guards())
+
+
+def find_workflow(name_or_path: str, *, root: Path) -> Path:
+    """Return the path of a shipped workflow by its name, or of another one by its path from the root."""
+    names = shipped_workflow_names()
+    if name_or_path in names:
+        return _SHIPPED / f"{name_or_path}.yaml"
+    path = root / name_or_path
+    if PurePath(name_or_path).name == name_or_path and not path.suffix and not os.path.lexists(path):
+        remedy = f"use one of: {closest_first(name_or_path, names)}; or the path of a file"
+        raise WorkflowError(f"there is no workflow {shorten(name_or_path)}", remedy)
+    return path
+
+
+def load_workflow(
+    name_or_path: str,
+    *,
+    root: Path,
+    extra_guards: Mapping[str, Guard] = {},
+    extra_metrics: Mapping[str, MetricType] = {},
+) -> Workflow:
+    """Return a shipped workflow by its name, or one from a file by its path from the root.
+
+    :param extra_guards: guards of plugins, which its phases may also name.
+    :param extra_metrics: metrics of plugins, in addition to the built-in ones.
+    """
+    path = find_workflow(name_or_path, root=root)
+    name = path.name if path.parent == _SHIPPED else name_or_path
+    text = read_bytes(path, name=name, limit=MAX_BYTES, error=WorkflowError)
+    shipped = load_shipped_guards()
+    workflow = parse_workflow(text, name=name, guards={**extra_guards, **shipped}, extra_metrics=extra_metrics)
+    vocabulary = Vocabulary(types=name_types(workflow), faults=Reader(WorkflowError))
+    for guard in extra_guards.values():
+        place = f"guard {guard.name!r} of a plugin"
+        if guard.name in shipped:
+            raise WorkflowError(f"{place}: a guard of that name is shipped", "give it another name")
+        vocabulary.check_guard(guard, place)
+    return workflow
+
+
+def check_commands(workflow: Workflow, commands: Collection[str]) -> None:
+    """Refuse a workflow that requires a check which no command of the project runs."""
+    for phase in workflow.phases:
+        for check in requires_of(phase).checks:
+            if check not in commands:
+                problem = f"nothing runs the check {check}, which {phase.name} requires"
+                raise WorkflowError(problem, f"describe the command {check} under `evidence: commands:`")
