@@ -16,7 +16,7 @@ from phase_gate.cli._streams import close_streams, open_streams, print_plain, pr
 from phase_gate.errors import PhaseGateError, UsageError, as_fault, require_cpython
 from phase_gate.project import Project, who_am_i
 from phase_gate.values import Value, field
-from phase_gate.visible import author_of, show_line
+from phase_gate.visible import show_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,10 +82,6 @@ class Call(Value):
 
         path = "../" if name == "-" else relative_id(self.start / name, root)
         return () if path.startswith("../") else (path,)
-
-    def author(self, document: str, signed: str) -> str:
-        """Return a document's author: its signature, or else --by. Raises NotAllowedError if the two differ."""
-        return author_of(document, signed=signed, given=self.arguments.by) or self.by()
 
     def person(self) -> Person:
         from phase_gate.gate.overrides import Person

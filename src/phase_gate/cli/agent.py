@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+from phase_gate.agents import install
 from phase_gate.agents.agent_table import AGENT_NAMES, load_agent
-from phase_gate.agents.install import (
-    Edit,
-    has_hooks,
-    install_block,
-    install_hooks,
-    read_file,
-    remove_block,
-    remove_hooks,
-    show_diff,
-    write_edit,
-)
 from phase_gate.cli._call import Call, Done
 from phase_gate.config.configuration import read_own_table
 from phase_gate.errors import NotAllowedError, StorageError, UsageError
@@ -84,23 +74,24 @@ def _install(call: Call) -> Done:
     project, program = call.project(), call.arguments.program
     agents = [load_agent(name) for name in dict.fromkeys(call.arguments.agent)]
     settings = {
-        agent.settings: install_hooks(agent, read_file(project, agent.settings), program=program) for agent in agents
+        agent.settings: install.install_hooks(agent, install.read_file(project, agent.settings), program=program)
+        for agent in agents
     }
     instructions = {
-        agent.instructions: install_block(agent.instructions, read_file(project, agent.instructions))
+        agent.instructions: install.install_block(agent.instructions, install.read_file(project, agent.instructions))
         for agent in agents
     }
     edits = {**settings, **instructions}
     changed = [edit for edit in edits.values() if edit.changes]
     document = {"files": {path: edit.after for path, edit in edits.items()}, "changed": [edit.path for edit in changed]}
     if call.arguments.dry_run:
-        shown = [show_diff(edit) for edit in changed] or ["nothing would change"]
+        shown = [install.show_diff(edit) for edit in changed] or ["nothing would change"]
         return Done(text="\n".join(shown), document={**document, "written": False})
     for edit in changed:
-        write_edit(project, edit)
+        install.write_edit(project, edit)
     rows = [f"{'wrote' if edit.changes else 'is as it should be:'} {path}" for path, edit in edits.items()]
     # The whole file is rewritten, so show its owner the other changes in format.
-    rewritten = [show_diff(edit) for edit in settings.values() if edit.changes and edit.before is not None]
+    rewritten = [install.show_diff(edit) for edit in settings.values() if edit.changes and edit.before is not None]
     doctor = "phase-gate doctor" if program is None else f"phase-gate doctor --program {shlex.quote(program)}"
     return Done(
         text="\n".join([*rows, *rewritten, f"  next: {doctor}  # runs the hooks as the agent would"]),
@@ -135,21 +126,25 @@ def uninstall(call: Call) -> Done:
     leaving = [load_agent(name) for name in AGENT_NAMES if name in wanted]
     staying = [load_agent(name) for name in AGENT_NAMES if name not in wanted]
     # Several agents read AGENTS.md: keep the block for the remaining ones.
-    kept = {agent.instructions for agent in staying if has_hooks(read_file(project, agent.settings) or "", agent)}
-    edits: dict[str, Edit] = {}
+    kept = {
+        agent.instructions
+        for agent in staying
+        if install.has_hooks(install.read_file(project, agent.settings) or "", agent)
+    }
+    edits: dict[str, install.Edit] = {}
     for agent in leaving:
-        if (text := read_file(project, agent.settings)) is not None:
-            edits[agent.settings] = remove_hooks(agent, text)
+        if (text := install.read_file(project, agent.settings)) is not None:
+            edits[agent.settings] = install.remove_hooks(agent, text)
         path = agent.instructions
-        if path not in kept and (text := read_file(project, path)) is not None:
-            edits[path] = remove_block(path, text)
+        if path not in kept and (text := install.read_file(project, path)) is not None:
+            edits[path] = install.remove_block(path, text)
     changed = [edit for edit in edits.values() if edit.changes]
     document = {"files": {edit.path: edit.after for edit in changed}, "written": not call.arguments.dry_run}
     if not changed:
         return Done(text="nothing to remove from the settings of agents", document={**document, "written": False})
     if call.arguments.dry_run:
-        return Done(text="\n".join(show_diff(edit) for edit in changed), document=document)
+        return Done(text="\n".join(install.show_diff(edit) for edit in changed), document=document)
     for edit in changed:
-        write_edit(project, edit)
+        install.write_edit(project, edit)
     rows = [f"{'removed' if edit.after is None else 'took our part out of'} {edit.path}" for edit in changed]
     return Done(text=show_rows(rows), document=document)

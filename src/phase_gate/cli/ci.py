@@ -16,7 +16,7 @@ from phase_gate.proof.proof_text import RenderedProof, render_proof, render_suit
 from phase_gate.proof.task_proof import prove_now
 from phase_gate.proof.unfailing import SECONDS, prove_suite
 from phase_gate.proof.verdicts import Proof
-from phase_gate.report.ci_files import CiOutput, annotate_places
+from phase_gate.report.ci_files import CiOutput, annotate_places, write_for_ci
 from phase_gate.shards.records import FOLDER, read_shards
 from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import now
@@ -112,7 +112,6 @@ def combine(call: Call) -> Done:
     shards = read_shards(folder, key=project.key)
     require_plugin()
     # Imports pytest, so only if there is something to combine.
-    from phase_gate.report.ci_files import CiOutput, write_for_ci
     from phase_gate.report.panel import panel_text, render_panel
     from phase_gate.report.report_files import write_reports
     from phase_gate.report.story_builder import read_story

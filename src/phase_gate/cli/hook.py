@@ -11,28 +11,16 @@ from collections.abc import Iterator
 from json import loads
 from pathlib import Path
 
+from phase_gate.agents import hook_answers
 from phase_gate.agents.agent_table import AGENT_NAMES, load_agent, read_stop, read_tool, recognise
-from phase_gate.agents.hook_answers import (
-    ALLOW,
-    NO_PROGRESS,
-    Blocks,
-    HookAnswer,
-    Progress,
-    Stop,
-    block_file,
-    count_block,
-    decide_stop,
-    decide_stop_in_doubt,
-    limit_blocks,
-    progress_of,
-)
+from phase_gate.agents.hook_answers import ALLOW, NO_PROGRESS, Blocks, HookAnswer, Progress, Stop, WriteContext
 from phase_gate.cli._call import Call, Done
 from phase_gate.cli._streams import read_given, render_json, say
 from phase_gate.errors import PhaseGateError, UsageError, as_fault
 from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.storage.files import REAL, make_folder
 from phase_gate.storage.opening import user_state_folder
-from phase_gate.storage.root import Climb, find_root, refuse_links
+from phase_gate.storage.root import Climb, find_root, refuse_links, relative_id
 from phase_gate.values import as_dict
 from phase_gate.workflow.names import ANSWER_VARIABLE, is_answer_name
 from phase_gate.workflow.sections import AgentSettings
@@ -42,7 +30,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from phase_gate.agents.agent_table import Agent, Document, ToolCall
-    from phase_gate.agents.hook_answers import WriteContext
     from phase_gate.task import Task
 
 #: Where agents put the folder they were started in. Their current folder may be any.
@@ -114,14 +101,14 @@ def _answer_stop(call: Call, agent: Agent, event: Document) -> HookAnswer:
             return ALLOW  # the drive that started the agent judges, and restarts it if something is missing
         answer = _judge_stop(task, stop)
         if answer.verdict == "block":
-            progress = progress_of(task.state, task.tree.digest)
+            progress = hook_answers.progress_of(task.state, task.tree.digest)
     except Exception as error:  # an internal error would let the agent stop, with a traceback that is not read
         fault = _fault(error)
-        answer = decide_stop_in_doubt(fault.problem, fault.remedy, stop)
+        answer = hook_answers.decide_stop_in_doubt(fault.problem, fault.remedy, stop)
     if answer.verdict != "block" or call.interactive:
         return answer  # only agents can loop: do not count a person who tries the command
     most = (AgentSettings() if project is None else AgentSettings.of(project.configuration)).stop_blocks
-    return limit_blocks(answer, _count_block(call, event, project, agent, stop, progress), most=most)
+    return hook_answers.limit_blocks(answer, _count_block(call, event, project, agent, stop, progress), most=most)
 
 
 def _count_block(
@@ -138,7 +125,9 @@ def _count_block(
                 return None
             make_folder(REAL, own)
             folder, name = own, str(next(_starts(call, event)))
-        return count_block(block_file(folder, agent=agent.name, session=stop.session, task=name), progress)
+        return hook_answers.count_block(
+            hook_answers.block_file(folder, agent=agent.name, session=stop.session, task=name), progress
+        )
     except (PhaseGateError, OSError):
         return None
 
@@ -150,7 +139,7 @@ def _judge_stop(task: Task, stop: Stop) -> HookAnswer:
     standing = task.current_status()
     may_end = standing.is_open and _may_end_cycle(task)
     until = AgentSettings.of(task.project.configuration).until
-    return decide_stop(state, standing, stop, until=until, may_end_cycle=may_end)
+    return hook_answers.decide_stop(state, standing, stop, until=until, may_end_cycle=may_end)
 
 
 def _may_end_cycle(task: Task) -> bool:
@@ -174,23 +163,20 @@ def _answer_tool(call: Call, agent: Agent, event: Document | None) -> HookAnswer
 
 
 def _judge_tool(call: Call, event: Document, tool: ToolCall) -> HookAnswer:
-    from phase_gate.agents.hook_answers import WriteContext, decide_writes, decide_writes_in_doubt
     from phase_gate.agents.tools import find_file_writes
 
     try:
         project = _find_project(call, event)
         writes = find_file_writes(tool, root=project.root, start=call.start)
-        return decide_writes(writes, _scene(call, project)) if writes else ALLOW
+        return hook_answers.decide_writes(writes, _scene(call, project)) if writes else ALLOW
     except PhaseGateError as error:
         root = find_root(Climb.begin(next(_starts(call, event)), call.environment))
         writes = find_file_writes(tool, root=root, start=call.start)
         context = WriteContext(state_folder=STATE_FOLDER)
-        return decide_writes_in_doubt(writes, context, error.problem, error.remedy)
+        return hook_answers.decide_writes_in_doubt(writes, context, error.problem, error.remedy)
 
 
 def _scene(call: Call, project: Project) -> WriteContext:
-    from phase_gate.agents.hook_answers import WriteContext
-    from phase_gate.storage.root import relative_id
     from phase_gate.workflow.settings import FILE_NAME
 
     state_folder = relative_id(project.state_folder, project.root)
@@ -225,8 +211,6 @@ def _own_answer(call: Call, project: Project) -> str:
     in_drive = "drive" in (path.parent.name, path.parent.parent.name)
     if not in_drive or not is_answer_name(path.name):
         return ""
-    from phase_gate.storage.root import relative_id
-
     return relative_id(path, project.root)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -79,32 +78,28 @@ def _expiry(days: float | None, at: str) -> str:
 # --- end a phase: a forced exit, or a skip while its circuit is open
 
 
-def ask_for_word(call: Call, warning: str, what: str = "a forced exit", *, expected: str = WORD) -> None:
+def ask_for_word(call: Call, warning: str, what: str) -> None:
     """Require the confirmation word. Raises NotAllowedError without it."""
-    word = getattr(call.arguments, "word", None)
+    word = call.arguments.word
     if word is None and call.interactive:
         say(warning, flush=True)
         try:
-            word = input(f"Type {expected} to continue: ")
+            word = input(f"Type {WORD} to continue: ")
         except (EOFError, OSError, RuntimeError, ValueError):  # the terminal was closed
             word = ""
-    if word != expected:
+    if word != WORD:
         raise NotAllowedError(
-            f"{what} needs the word {expected}, and nothing was changed",
-            remedy=f"type it when asked, or give --word={expected}",
+            f"{what} needs the word {WORD}, and nothing was changed",
+            remedy=f"type it when asked, or give --word={WORD}",
         )
 
 
 def force(call: Call) -> Done:
-    def confirm(state: State, at: str) -> None:
-        warning = f"This ends {state.phase} regardless of the gates, and every later report of the cycle shows it."
-        ask_for_word(call, warning)
-
-    return _end_phase(call, "force", "a forced exit", check=confirm)
+    return _end_phase(call, "force", "a forced exit")
 
 
 def skip(call: Call) -> Done:
-    return _end_phase(call, "skip", "a skip", check=_refuse_skip)
+    return _end_phase(call, "skip", "a skip")
 
 
 def _refuse_skip(state: State, at: str) -> None:
@@ -117,11 +112,8 @@ def _refuse_skip(state: State, at: str) -> None:
 
 
 @again_if_moved
-def _end_phase(call: Call, kind: Kind, what: str, *, check: Callable[[State, str], None]) -> Done:
-    """Record the override and the exit. A refusal changes nothing, so the command can be repeated.
-
-    :param check: called after all other checks; raises to refuse.
-    """
+def _end_phase(call: Call, kind: Kind, what: str) -> Done:
+    """Record the override and the exit. A refusal changes nothing, so the command can be repeated."""
     task, person = call.task(), call.person()
     task.require_begun()
     with task.transaction() as change:
@@ -134,7 +126,11 @@ def _end_phase(call: Call, kind: Kind, what: str, *, check: Callable[[State, str
         if state.exited:
             raise NotAllowedError(f"{phase.name} has exited already", remedy="phase-gate status")
         person.require(change.opened.state, what)
-        check(state, change.at)
+        if kind == "skip":
+            _refuse_skip(state, change.at)
+        else:
+            warning = f"This ends {phase.name} regardless of the gates, and every later report of the cycle shows it."
+            ask_for_word(call, warning, what)
         record = override_record(kind, state, reason=person.reason, by=person.by, at=change.at)
         verdict, events = forced_events(state, workflow, phase, record, root=str(task.project.root))
         change.record(*events)

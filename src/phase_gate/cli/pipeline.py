@@ -10,31 +10,13 @@ from phase_gate.decisions.advancing import describe_entry
 from phase_gate.gate.state import State
 from phase_gate.report.text import render_sections
 from phase_gate.task import Task
+from phase_gate.tasks import pipeline_show, pipeline_steps
 from phase_gate.tasks.evidence import read_root_cause_of, record_name
 from phase_gate.tasks.handins import Ballot, parse_vote
-from phase_gate.tasks.pipeline_show import (
-    failure_to_json,
-    needs_in,
-    root_cause_record,
-    stuck_sections,
-    stuck_to_json,
-    vote_rows,
-    votes_to_json,
-)
-from phase_gate.tasks.pipeline_steps import (
-    approve_request,
-    cast_votes,
-    make_request,
-    reject_request,
-    require_pipeline,
-    resume_with_guidance,
-    show_votes,
-    start_recovery,
-)
 from phase_gate.tasks.routing import budget, enter_command, main_line, rules_of
 from phase_gate.tasks.work import Pipeline, Request, pipeline_of
 from phase_gate.values import as_dict
-from phase_gate.visible import show_line, show_rows
+from phase_gate.visible import author_of, show_line, show_rows
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import look_command
 
@@ -43,14 +25,14 @@ from phase_gate.workflow.names import look_command
 
 def vote(call: Call) -> Done:
     task = call.task()
-    require_pipeline(task)
+    pipeline_steps.require_pipeline(task)
     files = call.arguments.files
     reports = tuple(path for name in files for path in call.handed(task.project.root, name))
     ballots = [_read_ballot(call, name) for name in files]
-    votes = cast_votes(task, *ballots, reports=reports) if ballots else show_votes(task)
+    votes = pipeline_steps.cast_votes(task, *ballots, reports=reports) if ballots else pipeline_steps.show_votes(task)
     return Done(
-        text=show_rows(vote_rows(votes, task.state.phase or "", task.state.task)),
-        document=votes_to_json(votes, task.state.phase or ""),
+        text=show_rows(pipeline_show.vote_rows(votes, task.state.phase or "", task.state.task)),
+        document=pipeline_show.votes_to_json(votes, task.state.phase or ""),
         code=exit_codes.OPEN if votes.is_reached else exit_codes.GATE_CLOSED,
     )
 
@@ -60,7 +42,7 @@ def _read_ballot(call: Call, name: str) -> Ballot:
     text = read_given(call.start, name)
     name = "vote" if name == "-" else name
     ballot = parse_vote(text, name)
-    call.author(name, ballot.by)
+    author_of(name, signed=ballot.by, given=call.arguments.by)
     return ballot
 
 
@@ -69,18 +51,20 @@ def _read_ballot(call: Call, name: str) -> Ballot:
 
 def request(call: Call) -> Done:
     given, task = call.arguments, call.task()
-    pipeline = require_pipeline(task)
+    pipeline = pipeline_steps.require_pipeline(task)
     match given.action:
         case "new":
-            made = make_request(task, kind=given.type, title=given.title or "", by=call.by(), blocking=given.blocking)
+            made = pipeline_steps.make_request(
+                task, kind=given.type, title=given.title or "", by=call.by(), blocking=given.blocking
+            )
             return _answer(made, *_describe_proposed(made, task.rules))
         case "approve":
-            made, is_entered = approve_request(task, given.id, by=call.by(), reason=given.reason)
+            made, is_entered = pipeline_steps.approve_request(task, given.id, by=call.by(), reason=given.reason)
             where = f"back in {made.target}" if is_entered else f"{made.target}, where it leads, is still to come"
             step = enter_command(task.rules, made.target, task.state.task) if is_entered else "phase-gate status"
             return _answer(made, f"{made.id} is approved: {where}", following=step)
         case "reject":
-            made = reject_request(task, given.id, call.person(), by=call.by())
+            made = pipeline_steps.reject_request(task, given.id, call.person(), by=call.by())
             return _answer(made, f"{made.id} is rejected", following="phase-gate status")
     return _list(pipeline)
 
@@ -113,15 +97,15 @@ def _list(pipeline: Pipeline) -> Done:
 
 def recover(call: Call) -> Done:
     task = call.task()
-    pipeline = require_pipeline(task)
+    pipeline = pipeline_steps.require_pipeline(task)
     if call.arguments.action == "start":
         return _start(call, task)
     if call.arguments.action == "resume":
         return _resume(call, task)
     state, workflow = task.state, task.rules
     if state.is_stuck:
-        report = stuck_to_json(state.stuck, pipeline, workflow, read_root_cause_of(task))
-        text = render_sections(f"Stuck: {state.stuck}", stuck_sections(report))
+        report = pipeline_show.stuck_to_json(state.stuck, pipeline, workflow, read_root_cause_of(task))
+        text = render_sections(f"Stuck: {state.stuck}", pipeline_show.stuck_sections(report))
         return Done(text=text, document={"stuck": report}, code=exit_codes.CIRCUIT_OPEN)
     phase = workflow.phase(state.phase or "")
     if phase is None or not phase.recovers:
@@ -140,7 +124,7 @@ def _recoveries(pipeline: Pipeline, workflow: Workflow) -> dict[str, object]:
         "recoveries": pipeline.recoveries,
         "max_recoveries": budget(workflow),
         "failed_phase": pipeline.failed_phase or None,
-        "failures": [failure_to_json(each) for each in pipeline.failures],
+        "failures": [pipeline_show.failure_to_json(each) for each in pipeline.failures],
         "stuck": None,
     }
 
@@ -151,11 +135,11 @@ def _going_on(task: Task, pipeline: Pipeline, phase: Phase) -> Done:
     failed = [each for each in pipeline.failures if each.phase == pipeline.failed_phase]
     rows = [f"{phase.name}: recovery {pipeline.recoveries} of {budget(workflow)}"]
     rows.append(f"  failed        {pipeline.failed_phase}" + (f": {failed[-1].error}" if failed else ""))
-    rows += [f"  {name:13} {text}" for name, text in needs_in(task, phase)]
+    rows += [f"  {name:13} {text}" for name, text in pipeline_show.needs_in(task, phase)]
     line = main_line(workflow)
     allowed = line[: line.index(pipeline.failed_phase) + 1]
     rows.append(f"  rewind        null (back to {pipeline.failed_phase}), or one of: {', '.join(allowed)}")
-    record = root_cause_record(pipeline.failed_phase)
+    record = pipeline_show.root_cause_record(pipeline.failed_phase)
     rows.append(f"{rules.artifacts[record_name(workflow, phase)].path} looks like this:")
     rows += [f"  {row}" for row in render_json(record, indent=2).splitlines()]
     rows.append(f"  next: {look_command(state.task)}  # once they are written and agreed on")
@@ -164,7 +148,7 @@ def _going_on(task: Task, pipeline: Pipeline, phase: Phase) -> Done:
 
 
 def _start(call: Call, task: Task) -> Done:
-    state = start_recovery(task, reason=call.arguments.reason, by=call.by())
+    state = pipeline_steps.start_recovery(task, reason=call.arguments.reason, by=call.by())
     pipeline, workflow = pipeline_of(state), task.rules
     return Done(
         text=show_line(f"{state.phase} begins: recovery {pipeline.recoveries} of {budget(workflow)}"),
@@ -174,7 +158,7 @@ def _start(call: Call, task: Task) -> Done:
 
 
 def _resume(call: Call, task: Task) -> Done:
-    resumed = resume_with_guidance(task, call.person())
+    resumed = pipeline_steps.resume_with_guidance(task, call.person())
     phase = resumed.rules.phase(resumed.state.phase or "")
     assert phase is not None, "it was entered just now"
     return answer_entry(describe_entry(resumed, phase))

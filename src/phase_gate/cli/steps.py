@@ -27,11 +27,11 @@ from phase_gate.gate.state import Event, State
 from phase_gate.gate.verdict import Answer, Evaluation, Signal, evaluation_to_json, phase_command, start_command
 from phase_gate.project import Project
 from phase_gate.report.panel import panel_text, render_panel
-from phase_gate.storage.git_command import NoGitError, act_with_git
+from phase_gate.storage.git_command import act_with_git
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.signal_file import check_signal, read_signal_file, remove_signal_file
 from phase_gate.task import Task
-from phase_gate.tasks.routing import files_in
+from phase_gate.tasks.routing import entry_data, files_in, main_line
 from phase_gate.tasks.work import find_pipeline
 from phase_gate.values import replace
 from phase_gate.visible import show_line, show_rows
@@ -263,8 +263,6 @@ def rewind(call: Call) -> Done:
         remembered = remember(task.after(change), workflow, wanted)
         entered: dict[str, Any] = {"phase": wanted.name, "how": "rewind", "first": wanted is workflow.first}
         if pipeline is not None:
-            from phase_gate.tasks.routing import entry_data
-
             current = workflow.phase(state.phase)
             entered |= entry_data(pipeline, workflow, current, wanted, "rewind", files_in(remembered))
         change.record(
@@ -282,8 +280,6 @@ def _main_names(state: State, workflow: Workflow, wanted: Phase) -> list[str]:
             f"{wanted.name} can't be entered from {state.phase} by a rewind: a recovery has its own ways",
             remedy="phase-gate pipeline recover",
         )
-    from phase_gate.tasks.routing import main_line
-
     return list(main_line(workflow))
 
 
@@ -337,14 +333,5 @@ def _checkout(project: Project, start: Path, revision: str | None) -> Iterator[P
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    try:
-        done = act_with_git(folder, *arguments)
-        message = "" if done.returncode == 0 else (os.fsdecode(done.stderr).strip().splitlines() or ["git failed"])[-1]
-    except NoGitError as error:
-        message = str(error)
-    if message:
-        raise NotAllowedError(
-            f"git {arguments[0]}: {message}",
-            remedy="name a revision that git knows, inside a repository; a shallow clone needs: git fetch --unshallow",
-        )
-    return os.fsdecode(done.stdout)
+    remedy = "name a revision that git knows, inside a repository; a shallow clone needs: git fetch --unshallow"
+    return act_with_git(folder, *arguments, remedy=remedy)

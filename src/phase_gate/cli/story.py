@@ -82,16 +82,12 @@ def _began(event: Event, task: str, lost: tuple[str, ...]) -> dict[str, Any]:
         "id": _text(data["run"]),
         "kind": "lost" if data["run"] in lost else "open",
         "phase": _text(data["phase"]),
-        "iteration": None,
         "task": task,
-        "exit_status": None,
         "at": event.at,
-        "ended_at": None,
         "counts": {},
         "metrics": {},
         "why": "",
-        "green": None,
-        "duration_s": None,
+        **dict.fromkeys(("iteration", "exit_status", "ended_at", "green", "duration_s")),
         **{name: data[name] for name in ("tree", "arguments", "python", "pytest")},
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from phase_gate.project import Project, who_am_i
 from phase_gate.storage.lock import is_free
 from phase_gate.storage.root import LIST_LOCK
 from phase_gate.storage.store import now
+from phase_gate.tasks import steps
 from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus
 from phase_gate.tasks.handins import Attachment
 from phase_gate.tasks.prompts import explain_failure, find_dependency, make_bundle, render_bundle, write_executor_prompt
@@ -30,15 +31,6 @@ from phase_gate.tasks.show import (
     step_rows,
     task_rows,
 )
-from phase_gate.tasks.steps import (
-    abandon_attempt,
-    force_task,
-    report_execution,
-    resume_task,
-    resume_wave,
-    skip_task,
-)
-from phase_gate.tasks.steps import review as give_verdict
 from phase_gate.tasks.verify_verdict import advise_task
 from phase_gate.tasks.work import FINISHED, IN_PROGRESS, NOT_PASSED, Status, Verification
 from phase_gate.values import replace
@@ -133,14 +125,13 @@ def _answer_taken(taken: Sequence[tuple[TaskStatus, bool]]) -> Done:
 
 def executor(call: Call) -> Done:
     board = open_board(call)
-    return answer_step(report_execution(board, _read_attachment(call)))
+    return answer_step(steps.report_execution(board, _read_attachment(call)))
 
 
 def run(call: Call) -> Done:
     from phase_gate.tasks.verify_run import Display, run_verify
 
-    board = open_board(call)
-    session = board.session(board.waiting("a verify run", (Status.VERIFYING,)))
+    session = _waiting(call, "a verify run", (Status.VERIFYING,))
     # With `--json`, standard output is reserved for our own result.
     display = Display(show=print_aside, tick=lambda seconds, limit: None, stream=raw_output(aside=call.arguments.json))
     status, log = run_verify(session, display)
@@ -150,7 +141,7 @@ def run(call: Call) -> Done:
 
 def review(call: Call) -> Done:
     board = open_board(call)
-    status = give_verdict(board, _read_attachment(call))
+    status = steps.review(board, _read_attachment(call))
     is_approved = status.verification.status is Status.APPROVED
     return answer_step(status, code=exit_codes.OPEN if is_approved else exit_codes.GATE_CLOSED)
 
@@ -158,10 +149,9 @@ def review(call: Call) -> Done:
 def commit(call: Call) -> Done:
     from phase_gate.tasks.commit import commit_task
 
-    board = open_board(call)
-    session = board.session(board.waiting("a commit", (Status.APPROVED,)))
+    session = _waiting(call, "a commit", (Status.APPROVED,))
     status, files = commit_task(session)
-    following = board.overview.next_command or advise_task(status.verification).next_step
+    following = session.board.overview.next_command or advise_task(status.verification).next_step
     rows = [f"{status.task}: committed as {status.verification.commit[:10]}", *(f"  {name}" for name in files)]
     return Done(
         text=show_rows(rows),
@@ -171,9 +161,16 @@ def commit(call: Call) -> Done:
 
 
 def abandon(call: Call) -> Done:
+    session = _waiting(call, "an end", IN_PROGRESS)
+    return answer_step(
+        steps.abandon_attempt(session, reason=call.arguments.reason or "", by=call.by()), code=exit_codes.OPEN
+    )
+
+
+def _waiting(call: Call, what: str, statuses: Collection[Status]) -> TaskSession:
+    """Return the task that waits for a step."""
     board = open_board(call)
-    session = board.session(board.waiting("an end", IN_PROGRESS))
-    return answer_step(abandon_attempt(session, reason=call.arguments.reason or "", by=call.by()), code=exit_codes.OPEN)
+    return board.session(board.waiting(what, statuses))
 
 
 # --- reports and verdicts
@@ -215,7 +212,7 @@ def _text(status: TaskStatus) -> str:
 
 
 def skip(call: Call) -> Done:
-    answer = _answer_override(*skip_task(_named(call), call.person(), kind=call.arguments.kind))
+    answer = _answer_override(*steps.skip_task(_named(call), call.person(), kind=call.arguments.kind))
     risk = f" (user risk: {call.arguments.by} answers for it)" if call.arguments.kind == "time-pressure" else ""
     return replace(answer, text=f"{answer.text}{risk}")
 
@@ -223,8 +220,8 @@ def skip(call: Call) -> Done:
 def force(call: Call) -> Done:
     session = _named(call)
     warning = f"This completes {session.task} whatever was measured, and every later report shows it."
-    ask_for_word(call, warning, what="a forced completion")
-    return _answer_override(*force_task(session, call.person()))
+    ask_for_word(call, warning, "a forced completion")
+    return _answer_override(*steps.force_task(session, call.person()))
 
 
 def _named(call: Call) -> TaskSession:
@@ -248,12 +245,12 @@ def resume(call: Call) -> Done:
     task = board.named()
     if given.wave is not None or task is None:
         wave = given.wave or ""
-        resumed = resume_wave(board, wave, call.person())
+        resumed = steps.resume_wave(board, wave, call.person())
         shown = f"wave {wave}" if wave else "the list"
         text = show_line(f"{shown} continues, by {given.by}: {given.reason}")
         document = {"wave": wave or None, "resumed": list(resumed), "by": given.by, "reason": given.reason}
         return Done(text=text, document=document, next_command="phase-gate verify status")
-    status = resume_task(board.session(task), call.person())
+    status = steps.resume_task(board.session(task), call.person())
     return Done(text=_text(status), document={**status.document, "resumed_by": given.by, "reason": given.reason})
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from phase_gate import exit_codes
 from phase_gate.cli._call import Call, Done, describe_error
+from phase_gate.config.documents import read_bytes
+from phase_gate.config.reading import MAX_BYTES
+from phase_gate.config.workflow_files import check_commands, find_workflow, load_shipped_guards, parse_workflow
 from phase_gate.errors import PhaseGateError, UsageError, WorkflowError
+from phase_gate.project import Project
 from phase_gate.task import Task
 from phase_gate.visible import count, show_rows
-
-if TYPE_CHECKING:
-    from phase_gate.project import Project
-    from phase_gate.workflow.model import Guard, Workflow
-
+from phase_gate.workflow.model import Guard, Workflow
 
 # --- `phase-gate workflow check`: the first error in each workflow file, with its line. Read-only
 
@@ -42,10 +41,6 @@ def check(call: Call) -> Done:
 
 
 def _load(name: str, folder: Path, project: Project) -> Workflow:
-    from phase_gate.config.documents import read_bytes
-    from phase_gate.config.reading import MAX_BYTES
-    from phase_gate.config.workflow_files import check_commands, find_workflow, load_shipped_guards, parse_workflow
-
     path, configuration = find_workflow(name, root=folder), project.configuration
     workflow = parse_workflow(
         read_bytes(path, name=name, limit=MAX_BYTES, error=WorkflowError, if_missing="check the path"),
@@ -68,8 +63,6 @@ def _recorded_guards(project: Project) -> Mapping[str, Guard]:
 
 def _is_own(path: Path, project: Project) -> bool:
     """Return whether the project uses this file."""
-    from phase_gate.config.workflow_files import find_workflow
-
     try:
         return path.resolve() == find_workflow(project.configuration.workflow, root=project.root).resolve()
     except WorkflowError:  # a plugin may provide it

@@ -16,10 +16,6 @@ from pathlib import Path
 from phase_gate.bound import os, time
 from phase_gate.errors import NotAllowedError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from subprocess import CompletedProcess
-
 #: Longer than git needs for 100,000 files on a cold disk, so that a hanging network mount can't block the run.
 GIT_TIMEOUT = 10.0
 NO_HOOKS = ("-c", f"core.hooksPath={os.devnull}")
@@ -126,9 +122,11 @@ def read_batch(output: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def act_with_git(
-    folder: Path, *arguments: str, keep: tuple[str, ...] = (), limit: float | None = None
-) -> CompletedProcess[bytes]:
-    """Run an action that the user asked for, with the repository's hooks and filters. Raises NoGitError.
+    folder: Path, *arguments: str, remedy: str, keep: tuple[str, ...] = (), limit: float | None = None
+) -> str:
+    """Run an action that the user asked for, with the repository's hooks and filters; return its output.
+
+    Raises NotAllowedError, with this remedy and the last line of git's message, if it fails.
 
     :param keep: prefixes of GIT_* variables that are passed on in addition to GIT_SETTINGS.
     :param limit: seconds.
@@ -136,16 +134,18 @@ def act_with_git(
     import subprocess
 
     try:
-        return subprocess.run(
+        done = subprocess.run(
             [find_git(), "-C", str(folder), *arguments],
             env=_own_variables((*GIT_SETTINGS, *keep)),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=limit,
-            check=False,
+            check=True,
         )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise NoGitError(str(error)) from error
+    except (NoGitError, OSError, subprocess.SubprocessError) as error:
+        errors = os.fsdecode(getattr(error, "stderr", None) or b"").strip().splitlines() or [str(error)]
+        raise NotAllowedError(f"git {arguments[0]}: {errors[-1]}", remedy=remedy) from None
+    return os.fsdecode(done.stdout)
 
 
 def is_linked_worktree(folder: str) -> bool:

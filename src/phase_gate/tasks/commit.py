@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.storage.fingerprint import list_matcher
-from phase_gate.storage.git_command import NoGitError, act_with_git, head_of, try_git
+from phase_gate.storage.git_command import act_with_git, head_of, try_git
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.tasks.board import Step, TaskSession, TaskStatus
 from phase_gate.tasks.rules import refuse_escalated
@@ -137,13 +136,5 @@ def _files_of(root: Path, commit: str) -> list[str]:
 
 
 def _git(root: Path, *arguments: str) -> str:
-    try:
-        done = act_with_git(root, *arguments, keep=("GIT_AUTHOR_", "GIT_COMMITTER_"), limit=_LIMIT)
-    except NoGitError as error:
-        raise NotAllowedError(f"git {arguments[0]}: {error}", remedy="commit it yourself") from None
-    if done.returncode != 0:
-        errors = os.fsdecode(done.stderr).strip().splitlines() or ["git failed"]
-        raise NotAllowedError(
-            f"git {arguments[0]}: {errors[-1]}", remedy="fix the cause, then phase-gate verify commit again"
-        )
-    return os.fsdecode(done.stdout)
+    remedy = "fix the cause, then phase-gate verify commit again"
+    return act_with_git(root, *arguments, remedy=remedy, keep=("GIT_AUTHOR_", "GIT_COMMITTER_"), limit=_LIMIT)
