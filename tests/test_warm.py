@@ -1,8 +1,9 @@
-"""Processes that start fast end as those that users start, forked or not."""
+"""Processes that start fast end alike, whether they are forked or, as on Windows, started."""
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,11 @@ pytestmark = pytest.mark.processes
 
 
 @pytest.mark.skipif(not CAN_FORK, reason="there is only one of them here")
-def test_what_is_forked_and_what_is_not_end_alike(tmp_path: Path) -> None:
+def test_what_is_not_forked_ends_like_what_is(tmp_path: Path, children: Callable[[], WarmServer]) -> None:
     (root := tmp_path / "project").mkdir()
     (root / "test_leave.py").write_text("import os\n\n\ndef test_leave():\n    os._exit(7)\n", encoding="utf-8")
-    orders = [("pytest", "-q", "-p", "phase_gate.plugin"), ("phase-gate", "check"), ("phase-gate", "chek")]
-    ended = []
-    for forks in (True, False):
-        with contextlib.closing(WarmServer(tmp_path / f"{forks}", forks=forks)) as server:
-            ended.append([server.run(root, order, clean_environment(tmp_path)) for order in orders])
-    assert ended[0] == ended[1]
-    assert [code for code, _, _ in ended[1]] == [7, 10, 2]
+    order = root, ("pytest", "-p", "phase_gate.plugin"), clean_environment(tmp_path)
+    with contextlib.closing(WarmServer(tmp_path / "started", forks=False)) as started:
+        ended = started.run(*order)
+    assert ended == children().run(*order)
+    assert ended[0] == 7

@@ -346,8 +346,6 @@ def _become(order: dict[str, Any], script: str) -> NoReturn:
     given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", WITHOUT_EXTRAS)]
     sys.path[:0] = [path for path in map(os.path.abspath, given) if path not in sys.path]
     sys.path.insert(0, os.getcwd())  # before xdist is imported, which keeps the path for its workers
-    if CAN_FORK and program == "pytest" and {"xdist", "xdist.plugin", "-n"} & set(arguments):
-        load_file(Path(__file__).with_name("warm_workers.py")).offer_workers()
     try:
         code: Any = _main_of(program)()
     except SystemExit as left:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +39,6 @@ def play(
     limit: float = 180.0,
     environment: Mapping[str, str] | None = None,
     with_truth: bool = False,
-    make_place: Callable[..., Place] = Place,
 ) -> Answer:
     """Do all steps in a fresh folder under a gate; return what it decides after the last one.
 
@@ -47,7 +46,7 @@ def play(
     """
     with tempfile.TemporaryDirectory(prefix="honesty-", ignore_cleanup_errors=True) as name:
         folder = Path(name).resolve()
-        place = make_place(folder, python, seconds=limit, environment=environment or {})
+        place = Place(folder, python, seconds=limit, environment=environment or {})
         place.write(case.files)
         gate.begin(place)
         kept = _tests(place.root, case)

@@ -14,7 +14,6 @@ import tempfile
 from pathlib import Path
 
 from phase_gate.agents.endings import classify
-from phase_gate.values import replace
 from tests.clients.install import go_alone, install, version_of
 from tests.clients.scenarios import SCENARIOS, Scenario
 from tests.clients.stage import ClientProject, Played
@@ -28,9 +27,7 @@ PROMPT = "Children pay half. Work in phases, as the instructions of this project
 
 def play(client: Client, scenario: Scenario, programs: Path, folder: Path, patience: float = 1.0) -> tuple[str, float]:
     """Return what is not as expected, empty if all is; and the seconds that it took."""
-    command = client.command if scenario.is_trusted else (*client.command, *client.when_untrusted)
-    if scenario.drive:
-        command = ("phase-gate", "drive", *scenario.drive)
+    command = ("phase-gate", "drive", *scenario.drive) if scenario.drive else client.command
     settings = f"agent: {client.name}, retry_wait: 1s, signal: agent, time_limit: {scenario.time_limit}"
     rules = f"drive: {{{settings}}}\n" if scenario.drive else ""
     project = ClientProject(client, folder.resolve(), programs, rules=rules)
@@ -41,7 +38,6 @@ def play(client: Client, scenario: Scenario, programs: Path, folder: Path, patie
         command,
         prompt="" if scenario.drive else PROMPT,
         limit=scenario.limit * (1.0 if None in scenario.codes else patience),
-        is_trusted=scenario.is_trusted,
         kill_at=scenario.kill_at,
         kills_client=scenario.kills_client,
         then=("phase-gate", "drive", "--resume") if scenario.resumes else (),
@@ -57,10 +53,6 @@ def play(client: Client, scenario: Scenario, programs: Path, folder: Path, patie
 
 def find_problems(project: ClientProject, scenario: Scenario, played: Played) -> list[str]:
     client, found = project.client, []
-    if not scenario.is_trusted and scenario.when_refused is not None and client.when_untrusted:
-        # One that wants trust before it starts does nothing without it.
-        code, said = scenario.when_refused
-        scenario = replace(scenario, codes=(code,), said=(said,), told=())
     if (scenario.codes and played.code not in scenario.codes) or (played.code is None and None not in scenario.codes):
         found.append(f"it ended with {played.code}")
     check = project.check()
@@ -80,8 +72,7 @@ def find_problems(project: ClientProject, scenario: Scenario, played: Played) ->
     ending = classify(played.code, printed, is_known=True).kind
     if scenario.ending and ending != scenario.ending:
         found.append(f"taken for {ending}")
-    asks_doctor = scenario.name == "honest" or not scenario.is_trusted
-    if asks_doctor and not (says := project.diagnose()).startswith(f"{client.doctor}: "):
+    if scenario.name == "honest" and not (says := project.diagnose()).startswith(f"{client.doctor}: "):
         found.append(f"the doctor says {says}")
     if scenario.drive and played.left:
         found.append(f"left running: {', '.join(played.left)}")

@@ -54,10 +54,6 @@ class Scenario(Value, kw_only=False):
     kills_client: bool = False
     #: The drive is taken up again after that.
     resumes: bool = False
-    #: The user has trusted the project, so that the client runs the hooks.
-    is_trusted: bool = True
-    #: For a client that does not start in a folder that it does not trust: what it ends with, and what is printed.
-    when_refused: tuple[int, str] | None = None
     #: Options of `phase-gate drive`, which starts the client; none: it is started by itself, and only the hooks speak.
     drive: tuple[str, ...] = ()
     #: For an iteration of the client.
@@ -95,7 +91,6 @@ BY_HOOKS: tuple[Scenario, ...] = (
     Scenario("rate-limit", _always("rate"), codes=(), ending="busy"),
     Scenario("overload", _always("overload"), codes=(), ending="busy"),
     Scenario("garbage", _always("garbage"), codes=(), ending="failed"),
-    Scenario("untrusted", _plain(_DONE), not_told=(_GO_ON,), is_trusted=False),
 )
 
 
@@ -132,17 +127,6 @@ BY_DRIVER: tuple[Scenario, ...] = (
     Scenario("drive-overload", _always("overload"), (10,), drive=_FOR_A_WHILE),
     Scenario("drive-no-login", _always("login"), (13,), said=_CANT, drive=_UNTIL),
     Scenario("drive-no-credit", _always("credit"), (13,), said=_CANT, drive=_UNTIL),
-    # No hook refuses the change of a frozen test: our own run of the tests does.
-    Scenario(
-        "drive-untrusted",
-        _plain(_EDIT, _DONE),
-        (10,),
-        not_told=(_FROZEN,),
-        said=("test_fare.py",),
-        is_trusted=False,
-        when_refused=(13, *_CANT),
-        drive=_TWICE,
-    ),
 )
 
 SCENARIOS = {scenario.name: scenario for scenario in (*BY_HOOKS, *BY_DRIVER)}

@@ -114,24 +114,19 @@ class ClientProject:
         *,
         prompt: str,
         limit: float,
-        is_trusted: bool = True,
         kill_at: int | None = None,
         kills_client: bool = False,
         then: Command = (),
     ) -> Played:
         """Start a client, and let it work with a scripted model.
 
-        :param is_trusted: the client's user has trusted this project before.
         :param kill_at: kill it when the model has been asked so often, as a crash would end it.
         :param kills_client: the command is a driver: kill the client that it started.
         :param then: what is started after that, with the same model; nothing by default.
         """
         with ModelServer(script, lambda step: self.client.translate(step, self.root)) as server:
             environment = {**self.environment, **self.client.settle(self.home, server.url)}
-            if is_trusted:
-                environment |= self.client.trust(self.home, self.root, environment)
-            else:
-                self.client.distrust(self.home)
+            environment |= self.client.trust(self.home, self.root, environment)
             began = time.monotonic()
             code = self._run_client(command, environment, prompt, _Killer(server, began + limit, kill_at, kills_client))
             if then:

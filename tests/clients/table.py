@@ -33,10 +33,6 @@ class Client(Value):
     trust: Callable[[Path, Path, Mapping[str, str]], Mapping[str, str]]
     #: What the doctor says of its hooks, which answer: a client that has to trust them first gets a note.
     doctor: str = "note"
-    #: Keeps it from running hooks, where it runs them without being told to.
-    distrust: Callable[[Path], object] = lambda home: None
-    #: What is added for a folder that is not trusted, so that it starts at all.
-    when_untrusted: Command = ()
 
     def translate(self, step: Step, root: Path) -> Say | Call:
         """Return a step in the client's own terms; words stay words."""
@@ -75,7 +71,6 @@ CLAUDE = Client(
     },
     trust=lambda home, root, environment: {},
     doctor="good",
-    distrust=lambda home: _write(home / ".claude" / "settings.json", json.dumps({"disableAllHooks": True})),
 )
 
 
@@ -184,7 +179,6 @@ GEMINI = Client(
         Shell: Call("run_shell_command", {"command": "{command}", "description": "go on"}),
     },
     trust=lambda home, root, environment: {"GEMINI_CLI_TRUST_WORKSPACE": "true"},
-    when_untrusted=("--skip-trust",),
 )
 
 

@@ -24,14 +24,13 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
 from pathlib import Path
 
 from phase_gate.values import Value
-from tests.docs.warm_shell import WarmShell
 from tests.sweeps import IS_WHOLE
-from tests.warm import WITH_PROOF, WITHOUT_EXTRAS
+from tests.warm import WITH_PROOF, WITHOUT_EXTRAS, WarmServer
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -157,8 +156,8 @@ class Session:
     :param packages: a folder with packages that are installed besides.
     :param extras: whether our extras are.
     :param plugins: plugins of pytest besides ours.
-    :param proofs: whether they are made by what the warm shell runs.
-    :param shell: runs pytest and the command without starting Python.
+    :param proofs: whether they are made by what the warm server runs.
+    :param children: gives the warm server, which runs a plain line without starting Python.
     """
 
     def __init__(
@@ -169,20 +168,20 @@ class Session:
         extras: bool = False,
         plugins: Iterable[str] = (),
         proofs: bool = True,
-        shell: WarmShell | None = None,
+        children: Callable[[], WarmServer] | None = None,
     ) -> None:
         self.folder = base / "project"
         self._plugins = ("phase_gate.plugin", *plugins)
         self._commands, self._home = base / "bin", base / "home"
         self._packages, self._extras = packages, extras
         self._status, self._proofs = 0, proofs
-        self._shell = shell
+        self._children = children
         for folder in (self.folder, self._commands, self._home):
             folder.mkdir(parents=True)
         python = shlex.quote(sys.executable)
         for name, module in (("pytest", "pytest"), ("phase-gate", "phase_gate.cli"), ("python", "")):
             script = self._commands / name
-            call = python if not module else self._shell.line(module) if self._shell else f"{python} -m {module}"
+            call = f"{python} -m {module}" if module else python
             script.write_text(f'#!/bin/sh\nexec {call} "$@"\n', encoding="utf-8")
             script.chmod(0o755)
 
@@ -216,11 +215,9 @@ class Session:
 
     def type(self, line: str) -> tuple[int, str]:
         """Run one line in a shell that knows how the line before it ended; return the status and what was said."""
-        if self._shell is not None and (words := plain_call(line)):
-            ran = self._shell.run(self.folder, words, self.environment(), is_mixed=True)
-            if ran is not None:
-                self._status = ran[0]
-                return ran[0], ran[1]
+        if self._children is not None and (words := plain_call(line)):
+            self._status, message = self._children().run_mixed(self.folder, words, self.environment())
+            return self._status, message
         done = subprocess.run(
             ["sh", "-c", f"(exit {self._status})\n{line}"],
             cwd=self.folder,

@@ -18,7 +18,6 @@ import yaml
 
 from phase_gate.values import Value, field
 from tests.docs.blocks import TIMEOUT, Session
-from tests.docs.warm_shell import WarmShell
 
 _EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 
@@ -36,10 +35,10 @@ class Step(Value):
 class Machine:
     """A clone of the project for each job, and what jobs leave for each other."""
 
-    def __init__(self, base: Path, project: Path, shell: WarmShell) -> None:
+    def __init__(self, base: Path, project: Path) -> None:
         self._base = base
         self._artifacts = base / "artifacts"
-        self._origin = Session(base / "origin", plugins=("pytest_split.plugin",), shell=shell)
+        self._origin = Session(base / "origin", plugins=("pytest_split.plugin",))
         shutil.copytree(project, self._origin.folder, dirs_exist_ok=True)
         for line in ("git init -q", "git add -A", "git commit -qm all"):
             assert self._origin.type(line)[0] == 0

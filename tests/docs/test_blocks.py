@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ from tests.docs.blocks import (
     wanted_plugins,
     wants_extras,
 )
-from tests.docs.warm_shell import WarmShell
+from tests.warm import WarmServer
 
 #: What a newcomer types, word for word; `.ci/run` reads the second one from the README and runs it.
 SET_UP = (
@@ -128,13 +129,13 @@ CHECKS = {
         if runs_commands(page)
     ],
 )
-def test_a_page_shows_what_happens(page: Path, tmp_path: Path, shell: WarmShell) -> None:
+def test_a_page_shows_what_happens(page: Path, tmp_path: Path, children: Callable[[], WarmServer]) -> None:
     session = Session(
         tmp_path,
         extras=wants_extras(page),
         plugins=wanted_plugins(page),
         proofs=shows_proofs(page),
-        shell=shell,
+        children=children,
     )
     ran = list(run_page(page, session))
     for each in ran:

@@ -13,7 +13,6 @@ import yaml
 
 from tests.docs.blocks import ROOT, blocks_of
 from tests.docs.ci_systems import Machine, Step, fill
-from tests.docs.warm_shell import WarmShell
 
 pytestmark = pytest.mark.skipif(
     shutil.which("bash") is None or shutil.which("git") is None, reason="the templates are for a shell, with git"
@@ -36,13 +35,13 @@ def test_total():
 
 
 @pytest.fixture
-def machine(tmp_path: Path, shell: WarmShell) -> Callable[..., Machine]:
+def machine(tmp_path: Path) -> Callable[..., Machine]:
     def build(example: str, **files: str) -> Machine:
         project = tmp_path / "source"
         shutil.copytree(EXAMPLES / example, project)
         for name, text in files.items():
             (project / f"{name}.py").write_text(text, encoding="utf-8")
-        return Machine(tmp_path / "machine", project, shell)
+        return Machine(tmp_path / "machine", project)
 
     return build
 

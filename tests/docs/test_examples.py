@@ -6,22 +6,21 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.docs.blocks import ROOT, Session
-from tests.docs.warm_shell import WarmShell
 from tests.sweeps import IS_WHOLE
+from tests.warm import WarmServer
 
 EXAMPLES = ROOT / "examples"
 
 #: Examples with a test below, and workflows, which tests/cli/test_example_workflows.py drives; one that nobody runs
 #: would rot.
 DRIVEN = {
-    "first-cycle",
     "ci-gate",
     "custom-evidence",
     "drive",
@@ -51,44 +50,17 @@ class Example:
         document: Mapping[str, Any] = json.loads(self.session.type("phase-gate status --json")[1])
         return document
 
-    def reason(self) -> str:
-        return str(self.status()["reason"])
-
 
 @pytest.fixture
-def example(tmp_path: Path, shell: WarmShell) -> Example:
+def example(tmp_path: Path, children: Callable[[], WarmServer]) -> Example:
     """With proofs in every sweep; the tutorial, which every run types, shows them."""
-    return Example(Session(tmp_path, proofs=IS_WHOLE, shell=shell))
+    return Example(Session(tmp_path, proofs=IS_WHOLE, children=children))
 
 
 def test_every_example_is_driven_and_explained() -> None:
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
     assert folders == DRIVEN
     assert all((EXAMPLES / name / "README.md").is_file() for name in folders)
-
-
-def test_first_cycle(example: Example) -> None:
-    example.copy("first-cycle/red")
-    example.type("pytest --phase=red")
-    assert example.reason() == "Gate 1 is open; Gate 2 waits for the exit signal"
-    example.type("pytest --phase=green", ends_with=13)
-    example.type("phase-gate signal --reason 'both kinds of years'")
-    assert example.reason() == "both gates are open: RED has exited"
-
-    example.copy("first-cycle/green")
-    example.type("pytest --phase=green", ends_with=10)
-    assert example.reason() == "needs one more green run with no file changes"
-    example.type("pytest --phase=green")
-    example.type("phase-gate signal --reason 'four years, twice'")
-    assert example.reason() == "both gates are open: GREEN has exited"
-
-    example.copy("first-cycle/refactor")
-    example.type("pytest --phase=refactor", ends_with=10)
-    assert "one of these has to be met" in example.reason()
-    example.type("phase-gate declare refactoring_complete=true --reason shorter")
-    example.type("phase-gate signal --reason 'shorter, and still green'")
-    assert example.status()["open"] is True
-    assert [run["phase"] for run in runs(example)] == ["RED", "GREEN", "GREEN", "REFACTOR"]
 
 
 def test_ci_gate_opens_and_refuses_a_partial_run_and_a_damaged_record(example: Example) -> None:
@@ -118,7 +90,7 @@ def test_drive(example: Example) -> None:
     assert "the last drive: done" in (example.root / "report.html").read_text(encoding="utf-8")
 
 
-def test_custom_evidence(tmp_path: Path, shell: WarmShell) -> None:
+def test_custom_evidence(tmp_path: Path, children: Callable[[], WarmServer]) -> None:
     packages = tmp_path / "packages"
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     shutil.copytree(EXAMPLES / "custom-evidence", tmp_path / "source")
@@ -126,7 +98,7 @@ def test_custom_evidence(tmp_path: Path, shell: WarmShell) -> None:
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.glob("*.whl")
     shutil.unpack_archive(wheel, packages, "zip")
-    example = Example(Session(tmp_path / "reader", packages=packages, shell=shell)).copy("custom-evidence/sample")
+    example = Example(Session(tmp_path / "reader", packages=packages, children=children)).copy("custom-evidence/sample")
     # By the name of its entry point: the suite turns automatic loading off.
     command = "pytest -p open_questions --phase=green --phase-workflow=answered"
 
@@ -135,17 +107,11 @@ def test_custom_evidence(tmp_path: Path, shell: WarmShell) -> None:
     assert "next    answer them, then run: pytest --phase=green" in message
     example.session.write("price.py", "def price_with_tax(price):\n    return round(price * 1.2, 2)\n")
     example.type(f"{command} --exit-signal='rounded to cents'")
-    assert example.reason() == "both gates are open: GREEN has exited, the cycle is done"
+    assert example.status()["reason"] == "both gates are open: GREEN has exited, the cycle is done"
     assert example.status()["evaluation"]["metrics"]["open_questions"] == 0
 
     verdicts = (example.root / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(row)["can_exit"] for row in verdicts] == [False, True]
-
-
-def runs(example: Example) -> list[Mapping[str, Any]]:
-    document = json.loads(example.type("phase-gate history --json"))
-    rows: list[Mapping[str, Any]] = document["runs"]
-    return rows
 
 
 @pytest.mark.sweep

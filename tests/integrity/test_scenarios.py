@@ -114,6 +114,10 @@ def test_the_corpus_is_whole() -> None:
     assert all(source in shapes for source in ("ImpossibleBench", "EvilGenie", "SWE-bench"))
 
 
+def test_every_line_of_the_net_is_a_scenario_that_is_refused() -> None:
+    assert read().keys() <= {name for name, each in all_scenarios().items() if each.refused_by}
+
+
 def test_what_opens_is_written_down() -> None:
     text = " ".join((ROOT / "docs" / "explanation" / "trust.md").read_text(encoding="utf-8").split())
     for word in (
