@@ -29,7 +29,7 @@ from phase_gate.errors import MESSAGES, PhaseGateError
 from phase_gate.gate.events import EVENT_KINDS, HISTORY_KINDS
 from phase_gate.project import COMPILED_FOLDER
 from phase_gate.values import fields
-from phase_gate.workflow.condition_parser import SPELLINGS
+from phase_gate.workflow.condition_parser import ALIASES
 from phase_gate.workflow.conditions import tree_of
 from phase_gate.workflow.metrics import METRICS
 from phase_gate.workflow.settings import DEFAULT_NO_DOCUMENTS, RunDefaults
@@ -156,7 +156,7 @@ def metrics() -> str:
             ((f"`{name}`" + ("" if kind == "int" else f" ({kind})"), meaning) for name, kind, meaning in METRICS),
         )
         + "\n"
-        + table(("also written", "stands for"), ((f"`{name}`", f"`{text}`") for name, text in SPELLINGS.items()))
+        + table(("also written", "stands for"), ((f"`{name}`", f"`{text}`") for name, text in ALIASES.items()))
     )
 
 

@@ -226,7 +226,7 @@ WRONG_STRUCTURE = [
 #: Names and conditions: what only the loader knows.
 WRONG_MEANING = [
     pytest.param(
-        "exit_gate: {patterns: [ok, '(a+)+$']}", "1:28", "patterns: only `.*` outside", "phrase", id="a-group"
+        "exit_gate: {patterns: [ok, '(a+)+$']}", "1:28", "patterns can't be '(a+)+$'", "`.*` for", id="a-group"
     ),
     pytest.param("confidence: {threshold: 101}", "1:25", "threshold can't be 101", "100 or less", id="sure-of-101"),
     pytest.param("confidence: {low: 80}", "1:19", "it is above the threshold, 70", "70 or less", id="low-is-high"),

@@ -195,7 +195,7 @@ WRONG_MEANING = read_table("""\
     gate-that-is-always-open | tests_total > 0 AND tests_failing == 0 -> 'true' | 6:18 measures nothing | at least one
     unknown-guard | complete-run -> complet-run | 7:16 unknown guard 'complet-run' | use one of: complete-run,
     fact-that-is-measured | + facts: {tests_total: int} | 8:9 tests_total is a measured metric already | of its own
-    fact-that-is-an-alias | + facts: {all_diagrams_valid: bool} | 8:9 another spelling | of its own
+    fact-that-is-an-alias | + facts: {no_improvements_found: bool} | 8:9 another spelling | of its own
     fact-that-is-the-signal | + facts: {exit_signal: bool} | 8:9 a name of the gates | of its own
     fact-and-parameter | + facts: {a: bool}/parameters: {a: 1} | 9:14 a is a fact already | of its own
     fact-and-metric | + facts: {a: bool}/metrics: {a: int} | 8:9 a is a metric already | of its own

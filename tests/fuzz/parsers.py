@@ -183,13 +183,8 @@ def _criteria(path: Path) -> None:
 
 # --- what agents and people hand in ----------------------------------------------------------------------------------
 
-#: As slow as the patterns that a project may set get.
-_PATTERNS = (
-    "all.*tasks.*completed",
-    r"is\s\s?done.*all.*a",
-    "(?:all|every|each) tests? (?:pass|passed)",
-    ".*a.*b.*c.*",
-)
+#: As slow as the phrases that a project may set get.
+_PATTERNS = ("all.*tasks.*completed", r"is done\b.*all.*a", ".*a.*b.*c.*")
 
 
 @parser(

@@ -19,8 +19,7 @@ from phase_gate.values import Value, field, replace
 from phase_gate.visible import cut
 from phase_gate.workflow.metrics import Metrics
 from phase_gate.workflow.model import Limits
-from phase_gate.workflow.phrases import compile_phrase
-from phase_gate.workflow.sections import ConfidenceRules, ExitGate
+from phase_gate.workflow.sections import ConfidenceRules, ExitGate, find_ends
 
 
 class Sign(Value, kw_only=False):
@@ -161,9 +160,8 @@ def find_phrase(pattern: str, prose: str) -> str | None:
     if len(prose) > MAX_PROSE:
         # Begin with a whole sentence: part of one may have the opposite meaning.
         prose = prose[-MAX_PROSE:].partition("\n")[2]
-    phrase = compile_phrase(pattern)
     for sentence in prose.split("\n"):
-        ends = list(phrase.ends(sentence))
+        ends = list(find_ends(pattern, sentence))
         if not ends or sentence.rstrip().endswith("?"):
             continue
         denied = _DENIED.search(sentence)

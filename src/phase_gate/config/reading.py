@@ -17,7 +17,7 @@ from phase_gate.values import MISSING, Value, default_of, fields, metadata_of, r
 from phase_gate.visible import cut, find_name_fault
 from phase_gate.workflow.condition_parser import normalize
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
-from phase_gate.workflow.phrases import PatternError, compile_phrase
+from phase_gate.workflow.sections import is_phrase
 
 T = TypeVar("T", bound=Value)
 Scalar = int | float | str | bool | None
@@ -188,9 +188,9 @@ class Reader:
         The options of a field refine this: `key`, its name in the file, empty for none; `short`, a text means a table
         with only this key; `minimum` and `maximum`; `most`, the keys of a mapping with their maximums; `span`, a span
         of time; `or_one`, a single text is accepted as a list; `below_root`, a path in the project, and the remedy for
-        other paths; `phrases`, patterns; `name`, of a person or an agent; `prose`, joined into one line; `blank`, null
-        or blank text means the default; `strip`, surrounding blanks are removed; `named`, the kind of name that the
-        keys of a mapping are; `is_condition`, written in canonical form.
+        other paths; `phrases`, each item is one; `name`, of a person or an agent; `prose`, joined into one line;
+        `blank`, null or blank text means the default; `strip`, surrounding blanks are removed; `named`, the kind of
+        name that the keys of a mapping are; `is_condition`, written in canonical form.
 
         :param beside: keys that are read elsewhere.
         :param given: fields that the caller has already read.
@@ -273,12 +273,9 @@ class Reader:
             self.stop(row, f"{row.path} can't be {value:g}", f"write {maximum:g} or less")
         if "below_root" in metadata and value is not None:
             self.check_path(value, row, otherwise=metadata["below_root"])
-        if "phrases" in metadata:
-            try:
-                compile_phrase(value)
-            except PatternError as error:
-                problem = f"{row.path}: {error}"
-                self.stop(row, problem, "write a simple phrase, with `.*` at most")
+        if "phrases" in metadata and not is_phrase(value):
+            problem = f"{row.path} can't be {shorten(value)}: a phrase is no regular expression"
+            self.stop(row, problem, "write words, with `.*` for anything in between")
 
     def check_name(self, key: str, what: str, joint: str = "_") -> None:
         if not re.fullmatch(f"[a-z][a-z0-9{joint}]*", key):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from phase_gate.config.reading import Node, Reader, Text, closest_first, find, shorten
 from phase_gate.errors import ConditionError
 from phase_gate.values import Value, field, replace
-from phase_gate.workflow.condition_parser import SPELLINGS, check_types, conjoin
+from phase_gate.workflow.condition_parser import ALIASES, check_types, conjoin
 from phase_gate.workflow.conditions import names_in
 from phase_gate.workflow.metrics import METRIC_TYPES, PIPELINE_METRICS, MetricValue
 from phase_gate.workflow.model import (
@@ -35,7 +35,7 @@ _GATE_NAMES = frozenset({"exit_signal", "gate_1", "gate_2"})
 #: Names that already have a meaning, and what they are.
 RESERVED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(METRIC_TYPES, "a measured metric"),
-    **dict.fromkeys(SPELLINGS, "another spelling of a metric"),
+    **dict.fromkeys(ALIASES, "another spelling of a metric"),
     **dict.fromkeys(("and", "or", "not", "true", "false"), "a word of conditions"),
     **dict.fromkeys(_GATE_NAMES, "a name of the gates"),
 }

@@ -282,7 +282,7 @@ _TO_DO: Mapping[str, str] = {
     "criteria_count": "write a test for each criterion",
     "tests_total": "write a test that runs",
     "docs_generated": "write them in Markdown, in docs",
-    "diagrams_valid": "fix the diagrams",
+    **dict.fromkeys(("diagrams_valid", "all_diagrams_valid"), "fix the diagrams"),
     **dict.fromkeys(("diagrams_total", "has_adr", "has_c4_diagrams"), "add one"),
 }
 

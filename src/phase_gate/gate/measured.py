@@ -8,7 +8,7 @@ from phase_gate.bound import sha256
 from phase_gate.codec import from_json, spell_out
 from phase_gate.values import Literal, Value, field, fields
 from phase_gate.visible import count
-from phase_gate.workflow.metrics import NEW_CODE_METRICS, PIPELINE_METRICS, PROOF_METRICS
+from phase_gate.workflow.metrics import DOCUMENT_METRICS, NEW_CODE_METRICS, PIPELINE_METRICS, PROOF_METRICS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ PROVIDED: Mapping[str, frozenset[str]] = {
     "sources": _QUALITY,
     "quality": _QUALITY,
     "git": frozenset({"tree_clean", "files_changed", "files_changed_in_iteration", "commits"}),
-    "documents": frozenset({"docs_generated", "diagrams_total", "diagrams_valid", "has_adr", "has_c4_diagrams"}),
+    "documents": DOCUMENT_METRICS,
     "pipeline": LOOKED_AT,
     "proof": PROOF_METRICS,
     BEGINNING: PROOF_METRICS,

@@ -58,10 +58,6 @@ _SPACE = " \t\r\n"
 
 #: Alternative names that conditions may use, and the metrics that they mean.
 ALIASES = {"no_improvements_found": "no_more_improvements_identified"}
-#: Names that mean a whole condition. `all_diagrams_valid` requires at least one diagram.
-ALIAS_CONDITIONS = {"all_diagrams_valid": "(diagrams_total > 0 AND diagrams_valid == diagrams_total)"}
-#: All alternative names, with the metric or condition that they mean.
-SPELLINGS: Mapping[str, str] = {**ALIASES, **ALIAS_CONDITIONS}
 
 #: Problems and remedies.
 _NO_ARITHMETIC = (
@@ -151,8 +147,6 @@ class _Parser:
 
     def _clause(self) -> Node:
         text, offset = self._text, self._offset
-        if text in ALIAS_CONDITIONS:
-            return self._whole_condition()
         left = self._operand()
         if self._kind != "operator":
             if not is_name(left) and not isinstance(left, bool):
@@ -165,25 +159,8 @@ class _Parser:
             raise self._error("comparisons can't be chained", "write two comparisons with AND between them")
         return [left, sign, right]
 
-    def _whole_condition(self) -> Node:
-        """Return the condition of an alias, which may be compared with true or false."""
-        refusal = self._no_operand()
-        tree = parse_tree(ALIAS_CONDITIONS[self._text])
-        self._advance()
-        if self._kind != "operator":
-            return tree
-        sign = self._text
-        self._advance()
-        if sign not in ("==", "!=") or self._kind != "boolean":
-            raise refusal
-        is_stated = _BOOLEANS[self._text.lower()] is (sign == "==")
-        self._advance()
-        return tree if is_stated else ["NOT", tree]
-
     def _operand(self) -> MetricValue:
         kind, text, offset = self._kind, self._text, self._offset
-        if text in ALIAS_CONDITIONS:
-            raise self._no_operand()
         if kind not in ("name", "number", "text", "boolean"):
             raise self._expected("a name or a value", "write a name, a number, a quoted text, true or false here")
         self._advance()
@@ -221,10 +198,6 @@ class _Parser:
             shown = self._text if self._text.isprintable() else f"U+{ord(self._text):04X}"
             usual = (f"{shown} has no meaning in a condition", _NO_MEANING)
             raise self._error(*_WRONG_CHARACTERS.get(self._text, usual))
-
-    def _no_operand(self) -> ConditionError:
-        problem = f"{self._text} is a whole condition and can only be true or false"
-        return self._error(problem, f"write {self._text} or NOT {self._text}, without a comparison")
 
     def _not_joined(self) -> ConditionError:
         if self._kind == "number" and self._text.startswith("-"):

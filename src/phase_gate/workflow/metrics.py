@@ -101,13 +101,17 @@ _CLAIMED: tuple[_Row, ...] = (
     ("claimed_done", "bool", "The last claim contains a done block, and nothing contradicts it"),
     ("claim_passed", "bool", "The last claim is done, with enough indicators and confidence"),
 )
-#: Metrics of documents and verify tasks.
-_WRITTEN: tuple[_Row, ...] = (
+#: Metrics of documents.
+_DOCUMENTED: tuple[_Row, ...] = (
     ("docs_generated", "int", "Documents that count and are new or changed in this cycle"),
     ("diagrams_total", "int", "Mermaid and PlantUML diagrams"),
     ("diagrams_valid", "int", "Valid diagrams; unknown if one could not be checked"),
+    ("all_diagrams_valid", "bool", "There is a diagram, and all are valid; unknown if one could not be checked"),
     ("has_adr", "bool", "There is a complete architecture decision record"),
     ("has_c4_diagrams", "bool", "There is a C4 diagram that is not known to be broken"),
+)
+#: Metrics of verify tasks.
+_VERIFIED: tuple[_Row, ...] = (
     ("executor_status", "text", "The executor's report: success, failure or blocked"),
     ("done_criteria_met", "bool", "The executor reports that the done criteria are met"),
     ("verify_ran", "bool", "The verify command ran to its end in this attempt"),
@@ -141,7 +145,7 @@ _OF_PIPELINES: tuple[_Row, ...] = (
 )
 
 #: In the order of the reference page.
-METRICS = (*_MEASURED, *_PROVEN, *_COMPARED, *_NEW_CODE, *_CLAIMED, *_WRITTEN, *_OF_PIPELINES)
+METRICS = (*_MEASURED, *_PROVEN, *_COMPARED, *_NEW_CODE, *_CLAIMED, *_DOCUMENTED, *_VERIFIED, *_OF_PIPELINES)
 METRIC_TYPES: Mapping[str, MetricType] = {name: kind for name, kind, _ in METRICS}
 
 
@@ -152,6 +156,7 @@ def _names(rows: Iterable[_Row]) -> frozenset[str]:
 PROOF_METRICS = _names(_PROVEN)
 NEW_CODE_METRICS = _names(_NEW_CODE)
 CLAIM_METRICS = _names(_CLAIMED)
+DOCUMENT_METRICS = _names(_DOCUMENTED)
 PIPELINE_METRICS = _names(_OF_PIPELINES)
 
 

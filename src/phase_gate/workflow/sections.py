@@ -5,7 +5,9 @@ The options of a field other than its default are for the reader of the file, `c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
 
 from phase_gate.values import Literal, Value, field
 from phase_gate.workflow.metrics import MetricValue
@@ -138,6 +140,40 @@ SECTIONS: Mapping[str, type[Section]] = {
     "verification": VerificationSettings,
     "drive": DriveSettings,
 }
+
+
+# --- phrases: text, with `.*` for anything in between, and `\b` for the beginning or end of a word
+
+
+_PHRASE = re.compile(r"(?:\.\*|\\b|[^\\()\[\]{}|*+?^$])+")
+
+
+def is_phrase(text: str) -> bool:
+    """Return whether a text is a phrase. Other signs of regular expressions have no meaning, so they are refused."""
+    return _PHRASE.fullmatch(text) is not None
+
+
+def find_ends(phrase: str, sentence: str) -> Iterator[int]:
+    """Yield the positions where a phrase ends that begins with a word. Upper and lower case are the same.
+
+    Takes linear time, because the pieces between `.*` are searched one after the other: each of them at the first place
+    after the one before it, and the last one anywhere.
+    """
+    *pieces, last = _compile(phrase)
+    place = 0
+    for piece in pieces:
+        found = piece.search(sentence, place)
+        if found is None:
+            return
+        place = found.end()
+    yield from (found.end() for found in last.finditer(sentence, place))
+
+
+@cache
+def _compile(phrase: str) -> list[re.Pattern[str]]:
+    pieces = [r"\b".join(map(re.escape, piece.split(r"\b"))) for piece in phrase.split(".*")]
+    pieces[0] = rf"(?<!\w){pieces[0]}"  # "incomplete" is not "complete"
+    return [re.compile(piece, re.IGNORECASE) for piece in pieces]
 
 
 # --- a project's changes to its workflow

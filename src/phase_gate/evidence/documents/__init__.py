@@ -14,10 +14,11 @@ from phase_gate.codec import to_json
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.evidence.documents.library import Catalogue, Library
 from phase_gate.gate.measured import Measured
+from phase_gate.workflow.metrics import DOCUMENT_METRICS
 
 
 class DocumentProvider(Provider):
-    """Measures `docs_generated`, `diagrams_total`, `diagrams_valid`, `has_adr` and `has_c4_diagrams`."""
+    """Measures documents, their diagrams and decision records."""
 
     def remember(self, context: EvidenceContext) -> Any:
         catalogue = Catalogue.of(context.configuration)
@@ -31,9 +32,7 @@ class DocumentProvider(Provider):
 
 def missing_extra(wanted: Collection[str]) -> str:
     """Return the extra of this package that must be installed to measure these metrics; empty if none."""
-    is_wanted = not _METRICS.isdisjoint(wanted)
-    return "documents" if is_wanted and find_spec("markdown_it") is None else ""
+    return "documents" if DOCUMENT_METRICS & {*wanted} and find_spec("markdown_it") is None else ""
 
 
-_METRICS = frozenset({"docs_generated", "diagrams_total", "diagrams_valid", "has_adr", "has_c4_diagrams"})
 PROVIDER = DocumentProvider()

@@ -25,7 +25,7 @@ from phase_gate.workflow.metrics import MetricValue
 
 #: The message if Markdown can't be parsed.
 NO_PARSER = "no parser for Markdown is installed (pip install 'pytest-phase-gate[documents]')"
-_DIAGRAM_NAMES = frozenset({"diagrams_total", "diagrams_valid", "has_c4_diagrams"})
+_DIAGRAM_NAMES = frozenset({"diagrams_total", "diagrams_valid", "all_diagrams_valid", "has_c4_diagrams"})
 
 
 def measure_documents(context: EvidenceContext) -> Measured:
@@ -95,7 +95,7 @@ def _measure_diagrams(library: Library, context: EvidenceContext) -> Measured:
         if each.unknown:
             unknown.setdefault(each.unknown, []).append(f"{each.diagram.file}:{each.diagram.line}")
     if not unknown:
-        metrics["diagrams_valid"] = len(checked) - len(broken)
+        metrics |= {"diagrams_valid": len(checked) - len(broken), "all_diagrams_valid": bool(checked) and not broken}
     return Measured(
         metrics=metrics,
         findings=tuple(
