@@ -1,4 +1,4 @@
-"""A client's own output: why it ended, from its exit status and last lines; and what it is doing now. Pure.
+"""Why a client ended, from its exit status and the last lines of its output. Pure.
 
 The formats were recorded with a server that refuses requests as the vendors' servers do. Only the output of a failed
 client is examined, and only lines in which the client itself reports errors: a model's text decides nothing.
@@ -6,9 +6,8 @@ client is examined, and only lines in which the client itself reports errors: a 
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from phase_gate.values import Literal, Value
 from phase_gate.visible import show_line
@@ -84,37 +83,3 @@ def classify(code: int | None, tail: str, *, is_known: bool) -> Ending:
             if meaning.search(row):
                 return Ending(kind=kind, message=show_line(message)[:_KEPT])
     return Ending(kind="failed")
-
-
-# --- what a client is doing now, from the events that it prints, one JSON document per line. For display only
-
-
-#: The most informative fields of an event, at any depth. The first one found is shown.
-_INFORMATIVE = ("text", "command", "cmd", "file_path", "filePath", "path", "pattern", "query", "url", "content")
-
-
-def describe_event(line: str) -> str | None:
-    """Return an event's description in one line, maybe empty; None if the line is not an event."""
-    if not line.lstrip().startswith("{"):
-        return None
-    try:
-        event = json.loads(line)
-        if not isinstance(event, dict) or not isinstance(event.get("type"), str):
-            return None
-        texts = {key: text for key, text in _texts_in(event) if text.strip()}
-    except (ValueError, RecursionError):
-        return None
-    chosen = next((texts[key] for key in _INFORMATIVE if key in texts), "")
-    # The last line of a text, which usually contains the conclusion.
-    return (chosen.strip().splitlines() or [""])[-1].strip()
-
-
-def _texts_in(value: object, key: str = "") -> Iterator[tuple[str, str]]:
-    if isinstance(value, str):
-        yield key, value
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _texts_in(inner, name)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _texts_in(inner, key)

@@ -14,13 +14,13 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, Protocol
 
 from phase_gate.agents.endings import classify
 from phase_gate.bound import sha256
 from phase_gate.drive.clients import Client, choose_environment
 from phase_gate.drive.drive_state import Decision, Outcome
-from phase_gate.drive.view import Happening, Tail, Working, render_status
+from phase_gate.drive.view import Happening, Working, render_status
 from phase_gate.errors import RollbackError
 from phase_gate.evidence.process.output import blot, find_secrets
 from phase_gate.evidence.process.run import Ended, How, run_process
@@ -72,7 +72,6 @@ class Session:
         self.project = replace(project, environment={**project.environment, MARK: marks})
         self.settings, self.watchers, self.goal = settings, watchers, goal
         self.interrupts = PatientInterrupts()
-        self.tail = Tail()
         #: Turns in a row in which the client was busy.
         self.waits = 0
         self._has_announced_end = False
@@ -110,13 +109,12 @@ class Session:
         if self.is_asked_to_end and not self._has_announced_end:
             self._has_announced_end = True
             self.note("ends when this is done; Ctrl-C again ends it at once")
-        self.watchers.progress(render_status(working, seconds, self.tail))
+        self.watchers.progress(render_status(working, seconds))
 
     def wait(self, working: Working, seconds: float, why: str) -> float:
         """Wait by the ledger's clock, until the user interrupts; return the seconds waited."""
         seconds = round(seconds, 1)
         self.tell("waits", f"  waits    {show_duration(seconds)}: {why}", seconds=seconds, reason=why)
-        self.tail.clear()
         began, waits = store.now(), replace(working, role="waits", limit=seconds)
         # A little longer, so that the rules do not find the last millisecond missing.
         while (left := seconds + 0.01 - seconds_between(began, store.now())) > 0 and not self.is_asked_to_end:
@@ -125,8 +123,7 @@ class Session:
         return round(seconds_between(began, store.now()), 3)
 
     def run(self, words: list[str], working: Working, log: Path, limit: int, **more: Any) -> Ended:
-        """Run a command to its end, its time limit, or an interrupt, and show its output meanwhile."""
-        self.tail.clear()
+        """Run a command to its end, its time limit, or an interrupt, and show who is working."""
         return run_process(
             words,
             shell=False,
@@ -134,7 +131,6 @@ class Session:
             timeout=working.limit,
             log=log,
             limit=limit,
-            stream=cast(BinaryIO, self.tail),
             tick=lambda seconds: self.show(working, seconds),
             interrupts=self.interrupts,
             leaves_none=True,

@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Mapping
-from typing import BinaryIO, cast
 
 from phase_gate.drive.agent_prompts import write_review
 from phase_gate.drive.clients import Client, Roles
@@ -259,12 +258,10 @@ class TaskSource:
         """Run the verify command. Changes to files that the task does not list go back to the executor."""
         session = self.session
         self._announce_step(row, "verify")
-        session.tail.clear()
         working = Working(role="verify", where=current.task, number=row.attempt)
         display = Display(
             show=lambda text: None,
             tick=lambda seconds, limit: session.show(replace(working, limit=limit), seconds),
-            stream=cast(BinaryIO, session.tail),
             interrupts=session.interrupts,
         )
         status, log = run_verify(current, display)
