@@ -318,7 +318,6 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "EXECUTION_FAILURE": "The executor reports that it failed.",
         "VERIFY_FAILURE": "The verify command failed.",
         "ARCHITECT_REJECTION": "The reviewer rejected the work.",
-        "REVIEWER_EDIT": "The reviewer changed files under review: they have to be verified again.",
         "BLOCKED": "The executor waits for another task or for something outside.",
         "TIMEOUT": "A step took longer than its time limit.",
         "MALFORMED": "A report or a verdict can't be read.",

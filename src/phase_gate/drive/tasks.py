@@ -16,7 +16,6 @@ from phase_gate.drive.prompt_user import ask_about_task
 from phase_gate.drive.view import Working
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
 from phase_gate.storage import store
-from phase_gate.storage.fingerprint import Tree, changed_paths
 from phase_gate.storage.lock import KernelLock, is_free
 from phase_gate.storage.root import LIST_LOCK
 from phase_gate.storage.store import DRIVER
@@ -56,8 +55,6 @@ class TaskSource:
         self.chosen = tuple(row.task for row in overview.rows) if task is None else (board.find(task),)
         #: Tasks that wait for a person, with the reason.
         self.parked: dict[str, str] = {}
-        #: The files as shown to the reviewer.
-        self._reviewed: Tree | None = None
         self._began = time.monotonic()
 
     @property
@@ -211,10 +208,9 @@ class TaskSource:
             self._verify(current, row)
             return None
         if row.status is Status.REVIEWING:
-            self._reviewed = current.tree(row.spec)
-            if self._reviewed.digest == row.verified_tree:
+            if current.tree(row.spec).digest == row.verified_tree:
                 return self._turn(current, row, "reviewer")
-            # Others have changed files while the review waited: another attempt begins.
+            # Files were changed after the verify run: another attempt begins.
         if (delay := delay_left(row, store.now())) > 0:
             working = Working(role="waits", where=current.task, number=row.attempt)
             self.session.wait(working, delay, "a time-out is tried again after a while")
@@ -290,9 +286,6 @@ class TaskSource:
         if played.how == "timed-out":
             return self._fail(current, FailureType.TIMEOUT, f"the {role} was stopped after {played.seconds:.0f} s")
         author = self._client(role).name
-        if role == "reviewer" and (edited := self._edited(current)):
-            message = f"{author} changed files while reviewing: {', '.join(edited[:5])}"
-            return self._fail(current, FailureType.REVIEWER_EDIT, message)
         if played.data is None:
             problem = f"no {name} was written into the file that the prompt names"
             if played.code:
@@ -311,12 +304,6 @@ class TaskSource:
             return self._fail(current, failure, f"{error.problem}\n{error.remedy}")
         self._announce_end(status, failed=len(status.verification.failures) > failed)
         return ""
-
-    def _edited(self, current: TaskSession) -> list[str]:
-        """Return the files that differ from those shown to the reviewer."""
-        if self._reviewed is None:
-            return []
-        return list(changed_paths(self._reviewed.files, current.tree(current.verification().spec).files))
 
     def _fail(self, current: TaskSession, kind: FailureType, error: str) -> str:
         """Record a failed attempt; return why a person is needed, as when another verify command is running."""

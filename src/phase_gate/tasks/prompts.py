@@ -81,8 +81,6 @@ _FEEDBACK: Mapping[FailureType, str] = {
     "Please fix the failing tests and re-verify.",
     FailureType.ARCHITECT_REJECTION: "ARCHITECT REJECTED:\n\nIssues found:\n{numbered}\n\n"
     "Please address these concerns and re-submit.",
-    FailureType.REVIEWER_EDIT: "REVIEWER CHANGED FILES:\n{error}\n\n"
-    "Keep that or take it back, then report again: the verify command is run on what is there.",
     FailureType.BLOCKED: "BLOCKED:\n{error}\n\nBLOCKING DEPENDENCY: {dependency}\n{way}",
     FailureType.TIMEOUT: "TIMEOUT:\n{error}\n\nPARTIAL PROGRESS:\n{progress}\n\nOptions:\n"
     "1. Retry with an extended time-out: up to {most:g} s for the {step} step, {minutes:g} minutes for the whole gate\n"

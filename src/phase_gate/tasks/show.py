@@ -6,7 +6,7 @@ Only renders values. The names are from the source document, followed by our own
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from phase_gate.codec import spell_out_each
 from phase_gate.gate.measured import Section
@@ -31,9 +31,6 @@ from phase_gate.tasks.work import (
 )
 from phase_gate.values import as_dict
 from phase_gate.visible import count
-
-if TYPE_CHECKING:
-    from phase_gate.tasks.rules import Overview
 
 
 # --- a verify task

@@ -49,8 +49,6 @@ class FailureType(StrEnum):
     EXECUTION_FAILURE = "EXECUTION_FAILURE"
     VERIFY_FAILURE = "VERIFY_FAILURE"
     ARCHITECT_REJECTION = "ARCHITECT_REJECTION"
-    #: The reviewer changed the files under review: they have to be verified again.
-    REVIEWER_EDIT = "REVIEWER_EDIT"
     BLOCKED = "BLOCKED"
     TIMEOUT = "TIMEOUT"
     MALFORMED = "MALFORMED"
