@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 
-from tests.house import PACKAGE, Edge, edges, find_ring, modules, over_budget, read_budgets, sizes, upward
+from tests.house import Edge, edges, find_ring, modules, over_budget, read_budgets, sizes, upward
 
 
 @pytest.fixture(scope="module")
@@ -54,17 +53,3 @@ def test_processes_of_ours_load_nothing_of_the_project() -> None:
         named = sum(ast.unparse(each) == "sys.executable" for each in ast.walk(code))
         inside_commands = sum(each.count("sys.executable") for each in commands)
         assert named == inside_commands, f"{name} starts Python in a way that is not seen here"
-
-
-def test_imports_upwards_and_rings_are_found(tmp_path: Path) -> None:
-    for name, imported in (
-        ("gate/state", "cli.show"),
-        ("cli/show", "values"),
-        ("errors", "values"),
-        ("values", "errors"),
-    ):
-        path = tmp_path / f"{name}.py"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"import {PACKAGE}.{imported}\n", encoding="utf-8")
-    assert [str(edge) for edge in upward(edges(tmp_path))] == ["gate.state:1 imports cli.show"]
-    assert sorted({*find_ring(edges(tmp_path))}) == ["errors", "values"]
