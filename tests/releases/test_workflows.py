@@ -108,10 +108,12 @@ def test_the_modules_that_workflows_and_tox_call_exist() -> None:
     assert missing == []
 
 
-def test_the_tests_that_the_check_names_exist() -> None:
-    named = re.findall(r"tests/\S+?\.py", CHECK.read_text(encoding="utf-8"))
+@pytest.mark.parametrize("file", [CHECK, ROOT / "tox.ini"], ids=lambda path: path.name)
+def test_the_tests_that_are_named_exist(file: Path) -> None:
+    """A name that is not there keeps all the others from running."""
+    named = re.findall(r"(?<![\w/])tests/[\w./]*\w", file.read_text(encoding="utf-8"))
     assert named
-    assert [path for path in named if not (ROOT / path).is_file()] == []
+    assert [path for path in named if not (ROOT / path).exists()] == []
 
 
 def test_nothing_is_published_before_the_wheels_were_tested() -> None:
