@@ -7,12 +7,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from phase_gate.config.workflow_files import load_shipped_workflow
 from phase_gate.gate.state import state_to_json
 from phase_gate.storage.store import TaskStore
 from tests.e2e.sessions import ledger
 from tests.storage.stores import contents
 from tests.support import Project, Result
 
+WORKFLOW = load_shipped_workflow("pipeline")
 CHECKS = ("build", "test", "lint", "types", "start")
 
 #: A check fails while a file of its name lies there: the commands themselves may not change on the way.
@@ -54,11 +56,30 @@ _WORDS = (
     "for another year because nobody has asked for it yet, whatever that may be worth."
 )
 
+#: The phases that change requests lead to.
+ROUTES = {
+    "scope": "CONSENSUS_MASTER_PLAN",
+    "architecture": "CONSENSUS_ARCHITECTURE",
+    "dependency": "CONSENSUS_ROLE_PLANS",
+    "config": "QA_VALIDATION",
+    "requirement": "CONSENSUS_MASTER_PLAN",
+}
+
 #: No two artifacts of these stories have the same text: an old one is told by it.
 _VERSIONS = itertools.count(1)
 
 #: What the beginning of a story leaves: nothing in it names the folder, so it is played once and copied.
 _PLAYED: dict[str, dict[str, bytes]] = {}
+
+
+def unmet(verdict: Any) -> list[str]:
+    return [guard["name"] for guard in verdict["gate_1"]["guards"] if not guard["met"]]
+
+
+def details(verdict: Any, guard: str) -> str:
+    return " | ".join(
+        f"{row['id']} {row['detail']}".strip() for row in verdict["findings"] if guard in (row["slug"], row["guard"])
+    )
 
 
 class Pipe:

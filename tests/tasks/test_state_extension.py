@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from phase_gate.tasks.work import (
     find_verification,
 )
 from tests.tasks.support import AT, SPEC, approved, began, check, failed, reported, reviewed, story, taken
+from tests.tasks.verifying import RIGHT, TASK, WRONG, Gate
 
 #: What the document draws, with the ways to and from BLOCKED, to SKIPPED, and back from APPROVED before its commit.
 DRAWN = {
@@ -113,3 +115,34 @@ def test_what_can_not_happen_raises(status: Status, event: Event) -> None:
 )
 def test_which_commands_are_one(claimed: str, command: str, same: bool) -> None:
     assert is_same_command(claimed, command) is same
+
+
+@pytest.mark.processes
+@pytest.mark.criterion("VG-02")
+def test_the_states_of_a_task_that_fails_twice_and_passes(gate: Gate) -> None:
+    """The table itself, with everything that can't follow, is in tests/tasks/test_state_extension.py."""
+    gate.project.write(planner=WRONG)
+    states = []
+
+    def then(code: int, ran: Any) -> None:
+        assert ran.code == code, ran
+        states.append(gate.state)
+
+    tasks = [gate.task(name="Task 9: Other", files=["other.py"]), gate.task()]
+    then(0, gate.start(document=tasks))
+    then(0, gate.call("verify", "start", "--task", TASK))
+    then(0, gate.executor())
+    then(10, gate.verify())
+    gate.project.write(planner=RIGHT)
+    then(0, gate.executor())
+    then(0, gate.verify())
+    then(10, gate.review(gate.verdict("REJECTED")))
+    gate.project.write(planner=RIGHT + "# says what it is\n")
+    then(12, gate.executor(gate.result("blocked")))
+    then(0, gate.executor())
+    then(0, gate.verify())
+    then(0, gate.review())
+    assert states == [
+        *("PENDING", "EXECUTING", "VERIFYING", "FAILED", "VERIFYING", "REVIEWING", "REJECTED"),
+        *("BLOCKED", "VERIFYING", "REVIEWING", "APPROVED"),
+    ]

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from phase_gate.codec import from_json, to_json
+from phase_gate.errors import NotAllowedError
 from phase_gate.storage.root import task_folder
-from phase_gate.tasks.task_files import TaskFileError, parse_tasks, read_task_file
+from phase_gate.tasks.task_files import TaskFileError, lint_command, lint_done, parse_tasks, read_task_file
 from phase_gate.tasks.work import TaskSpec, task_slug
 from phase_gate.workflow.sections import DEFAULT_TIMEOUTS, MAX_TIMEOUTS
 from tests.e2e.sessions import faults, load_schema
+from tests.tasks.verifying import NAME, Gate, python
 
 XML = """\
 <task type="auto">
@@ -241,3 +243,173 @@ def test_folders_of_odd_names_are_told_apart() -> None:
     assert len(set(slugs)) == len(names)
     for slug in slugs:
         assert task_folder(Path(), slug).name == slug
+
+
+@pytest.mark.processes
+@pytest.mark.criterion("VG-24")
+@pytest.mark.parametrize("command", ["echo done", "true", "cat planner.py", "pytest test_x.py || true"])
+def test_a_command_that_proves_nothing_is_refused(gate: Gate, command: str) -> None:
+    ran = gate.start(verify=command)
+    assert ran.code == 13
+    assert not (gate.root / ".phase-gate").exists(), "nothing was taken"
+
+
+@pytest.mark.processes
+@pytest.mark.criterion("VG-24")
+def test_what_is_too_broad_or_vague_is_flagged(gate: Gate) -> None:
+    ran = gate.start(verify="npm test", done="It works")
+    assert ran.code == 0
+    assert ran.has("Flagged  ")
+    assert len(gate.status()["flags"]) == 2
+
+
+@pytest.mark.processes
+@pytest.mark.criterion("VG-29")
+def test_a_task_is_read_from_the_documents_xml(gate: Gate) -> None:
+    task = gate.task()
+    xml = (
+        f'<task type="auto"><name>{task["name"]}</name><files>planner.py</files><action>{task["action"]}</action>'
+        f"<verify>{task['verify']}</verify><done>{task['done']}</done></task>"
+    )
+    gate.paper("task.xml", xml)
+    assert gate.call("verify", "start", "--task-file", "task.xml").code == 0
+    assert gate.state == "EXECUTING"
+    assert gate.work().code == 0
+
+
+PLAN = """\
+# Plan
+
+Each `<task>` block is one task, and
+<tasks> may stand around them.
+
+{task}
+
+## Then
+
+```xml
+{other}
+```
+"""
+
+
+BLOCK = """\
+<task type="auto">
+  <name>{name}</name>
+  <files>{file}</files>
+  <action>Create it: a && b</action>
+  <verify>{verify}</verify>
+  <done>planner_id() returns 42; 5 tests pass</done>
+</task>"""
+
+
+@pytest.mark.processes
+@pytest.mark.criterion("VG-35")
+def test_a_plan_is_a_list_of_tasks(gate: Gate) -> None:
+    first = BLOCK.format(name=NAME, file="planner.py", verify=python("check.py"))
+    other = BLOCK.format(name="Task 4: Other", file="other.py", verify=f"{python('check.py')} && {python('check.py')}")
+    gate.project.write({"PLAN.md": PLAN.format(task=first, other=other)})
+    assert gate.call("verify", "start", "--task-file", "PLAN.md").code == 0
+    found = gate.json("verify", "status")["tasks"]
+    assert [(row["name"], row["files"]) for row in found] == [
+        (NAME, ["planner.py"]),
+        ("Task 4: Other", ["other.py"]),
+    ]
+    assert gate.call("verify", "start").code == 0
+    assert gate.work().code == 0
+
+
+PROVE_NOTHING = [
+    *("echo done", "printf ok", "true", ":", "/bin/true", "sleep 5", "cat src/a.ts", "ls -la src", "git status"),
+    *("touch done", "cd src", "A=1", "A=1 echo x", "set -e", "echo a && echo b", "true && cat x"),
+]
+
+
+RUN_NO_TEST = ["pytest --co tests/a.py", "python -m pytest --collect-only", "jest --listTests", "cargo test --no-run"]
+
+
+TOO_BROAD = [
+    *("pytest", "pytest -q", "python -m pytest", "uv run pytest", "pytest .", "pytest tests/", "python -m unittest"),
+    *("npm test", "npm run test", "make test", "tox", "npx vitest run", "go test ./...", "cargo test"),
+    *("./gradlew test", "bundle exec rspec", "cd app && npm test", "CI=1 npm test"),
+]
+
+
+#: Whether a failure gets lost in them or not: nobody has to find out.
+NEED_A_SCRIPT = [
+    *("exit 0", "eval true", "sh -c true", "bash -lc 'pytest tests/a.py'", "pytest tests/a.py # || true", "(exit 0)"),
+    *("echo $(pytest tests/a.py)", "echo a; echo b", "cat a | wc -l", "echo x > done.txt", "[[ a == a ]]"),
+    *("if true; then echo ok; fi", "pytest tests/a.py || true", "pytest tests/a.py\nexit 0", "pytest a &"),
+    *("npm test -- x & echo started", "pytest tests/a.py 2>&1 | tee log", 'test "$(wc -l < a)" -gt 3', "x=$(./check)"),
+]
+
+
+HONEST = [
+    *("npm test -- PlannerId", 'grep -c "export class Foo" src/Foo.ts', "tsc --noEmit && npm test -- a"),
+    *("pytest tests/x.py -k foo", "pytest -k planner", "python -m pytest tests/x.py -q", "env A=1 pytest tests/x.py"),
+    *("! grep -q TODO src/a.py", "test -f src/a.py", "[ -f src/a.py ]", "make lint", "mypy src", "go test ./planner"),
+    *("./check.sh", "sh check.sh", "python -c 'import a; assert a.b() == 1'", "$CHECK", "git diff --exit-code"),
+    *("cd app && npm test -- planner", "pytest tests/a.py && echo ok", "grep -q '|| true' a", 'grep -q "; a" b'),
+    *("A=1 pytest tests/a.py", "! grep -q TODO a", "grep -q '&&' a", "pytest 'tests/a b.py'", r"grep \; a"),
+]
+
+
+UNREADABLE = ["pytest 'a", 'pytest "a', "pytest &&", "&& a", "a && && b", ""]
+
+
+@pytest.mark.parametrize(
+    ("verify", "slug"),
+    [
+        *((each, "proves-nothing") for each in PROVE_NOTHING),
+        *((each, "needs-script") for each in NEED_A_SCRIPT),
+        *((each, "runs-no-test") for each in RUN_NO_TEST),
+        *((each, "not-readable") for each in UNREADABLE),
+    ],
+)
+def test_what_can_t_fail_is_refused(verify: str, slug: str) -> None:
+    with pytest.raises(NotAllowedError, match=rf"\({slug}\)") as refused:
+        lint_command(verify)
+    assert refused.value.remedy
+
+
+@pytest.mark.parametrize("verify", TOO_BROAD)
+def test_what_runs_everything_is_flagged(verify: str) -> None:
+    assert lint_command(verify) == f"`{verify}` runs all tests: name those of this task (too-broad)"
+
+
+@pytest.mark.parametrize("verify", HONEST)
+def test_honest_commands_are_left_alone(verify: str) -> None:
+    assert lint_command(verify) == ""
+
+
+def test_the_messages_name_what_to_do() -> None:
+    with pytest.raises(NotAllowedError, match="is more than one command or an && list, and a failure") as refused:
+        lint_command("pytest tests/a.py || true")
+    assert "sh check.sh" in refused.value.remedy
+    with pytest.raises(NotAllowedError, match="the verify command chooses a phase"):
+        lint_command("pytest tests/a.py --phase=green")
+
+
+VAGUE = [
+    *("Task complete", "It works", "Done", "done.", "Everything works as expected", "All good", "Feature implemented"),
+    *("The implementation is complete and correct", "All tests pass", "Tests pass", "It is finished", "Works fine!"),
+    *("It works on my machine", "Looks good to me", "Bug fixed", "All requirements are met", "Code is clean and ready"),
+]
+
+
+CLEAR = [
+    "PlannerId class exists with id, createdAt, version properties; all 5 tests pass",
+    *("all 5 tests pass", "`make` passes", "planner.py exports parse", "Users can log in", "Login answers with 401"),
+    *("README explains the install", "parse() rejects null", "no import of requests is left in src", "100 % covered"),
+    *("Anmeldung funktioniert mit leerem Passwort nicht", "docs/index.md links the page", "Lint reports zero warnings"),
+]
+
+
+@pytest.mark.parametrize("done", VAGUE)
+def test_vague_done_criteria_are_flagged(done: str) -> None:
+    assert "can't be checked" in lint_done(done)
+
+
+@pytest.mark.parametrize("done", CLEAR)
+def test_clear_ones_are_left_alone(done: str) -> None:
+    assert lint_done(done) == ""

@@ -19,6 +19,9 @@ from tests.support import Project, Result
 NAME = "Task 3: Create PlannerId"
 TASK = "task-3-create-plannerid"
 
+#: What people add to their decisions.
+PERSON = ("--reason", "the registry is back", "--by", "mara")
+
 WRONG = "def planner_id():\n    return 0\n"
 RIGHT = "def planner_id():\n    return 42\n"
 
@@ -140,6 +143,11 @@ class Gate:
         self._verify = self.task(**more)["verify"]
         paper = self.paper("task.yaml", self.task(**more) if document is None else document)
         return self.call("verify", "start", "--task-file", paper, *words)
+
+    def start_two(self) -> None:
+        """Two tasks of a list: one is being worked on, the other one waits."""
+        self.start(document=[self.task(), self.task(name="Task 4: Other", files=["other.py"])])
+        assert self.call("verify", "start", "--task", TASK).code == 0
 
     def executor(self, document: object = None, *words: str, by: str = "eve") -> Result:
         paper = self.paper("result.yaml", self.result() if document is None else document)

@@ -207,10 +207,9 @@ class TaskSource:
         if row.status is Status.VERIFYING:
             self._verify(current, row)
             return None
-        if row.status is Status.REVIEWING:
-            if current.tree(row.spec).digest == row.verified_tree:
-                return self._turn(current, row, "reviewer")
-            # Files were changed after the verify run: another attempt begins.
+        # If files were changed after the verify run, another attempt begins instead.
+        if row.status is Status.REVIEWING and current.tree(row.spec).digest == row.verified_tree:
+            return self._turn(current, row, "reviewer")
         if (delay := delay_left(row, store.now())) > 0:
             working = Working(role="waits", where=current.task, number=row.attempt)
             self.session.wait(working, delay, "a time-out is tried again after a while")

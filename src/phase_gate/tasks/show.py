@@ -32,7 +32,6 @@ from phase_gate.tasks.work import (
 from phase_gate.values import as_dict
 from phase_gate.visible import count
 
-
 # --- a verify task
 
 

@@ -1,4 +1,4 @@
-"""`verify next`: the next task of the list for one worker of many, with a state folder alone and with a store."""
+"""Take verify tasks, and hand them out to workers, with a state folder alone and with a store."""
 
 from __future__ import annotations
 
@@ -7,8 +7,27 @@ import pytest
 from tests.stores.in_memory import Server
 from tests.support import Project
 from tests.tasks.fleet import Fleet, part
+from tests.tasks.verifying import Gate, python
 
 pytestmark = pytest.mark.processes
+
+
+def test_a_task_that_has_begun_gets_no_other_text(gate: Gate) -> None:
+    gate.start()
+    gate.executor(gate.result("failure"))
+    ran = gate.start(verify=python("other.py"))
+    assert (ran.code, gate.status()["attempt"]) == (13, 1)
+    assert ran.has("has begun: its text can't be changed any more")
+
+
+def test_settings_of_the_project_hold_for_its_tasks(gate: Gate) -> None:
+    gate.project.write({"phase-gate.yaml": "verification:\n  timeouts: {verify: 60}\n  untimed: true\n"})
+    gate.start()
+    gate.wait(9999)
+    assert gate.work().has("at most 60 s")
+    assert "Status: REVIEWING" in gate.state_file
+    gate.project.write({"phase-gate.yaml": "verification: {timeouts: {verify: 301}}\n"})
+    assert gate.call("verify", "status").has("verification.timeouts.verify can't be 301")
 
 
 @pytest.fixture(params=["folder", "store"])
@@ -87,9 +106,6 @@ def test_what_failed_stays_with_its_worker_for_the_time_of_an_attempt(fleet: Fle
     assert b.status("part-1")["worker"] == "bob"
 
 
-# --- only with a store
-
-
 @pytest.fixture
 def shared(project: Project, monkeypatch: pytest.MonkeyPatch) -> Fleet:
     return Fleet(project, monkeypatch, Server())
@@ -124,3 +140,46 @@ def test_the_one_that_comes_second_gets_the_next_one(shared: Fleet) -> None:
     faster: list[str] = []
     assert a.next("ann") == "part-2"
     assert faster == ["part-1"]
+
+
+@pytest.mark.criterion("VG-31")
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        pytest.param(["Task 9: Nowhere"], [], "'Task 9: Nowhere', which is not a task", id="unknown"),
+        pytest.param(["Task 2: Second"], ["Task 1: First"], "a circle", id="circular"),
+        pytest.param(["Task 1: First"], [], "a circle", id="on-itself"),
+    ],
+)
+def test_dependencies_that_can_never_be_met_are_refused(
+    versioned: Gate, first: list[str], second: list[str], said: str
+) -> None:
+    gate = versioned
+    tasks = [
+        gate.task(name="Task 1: First", files=["first.py"], depends_on=first),
+        gate.task(name="Task 2: Second", files=["second.py"], depends_on=second),
+    ]
+    ran = gate.start(document=tasks)
+    assert ran.code == 13
+    assert ran.has(said)
+    assert gate.json("verify", "status")["tasks"] == []
+
+
+def two(gate: Gate, **second: object) -> list[dict[str, object]]:
+    return [
+        gate.task(name="Task 1: First", files=["first.py"], depends_on=["Task 2: Second"]),
+        gate.task(name="Task 2: Second", files=["planner.py"], **second),
+    ]
+
+
+def test_start_takes_the_next_task_whose_dependencies_are_finished(gate: Gate) -> None:
+    assert gate.call("verify", "start").has("there is no task yet", "phase-gate verify start --task-file FILE")
+    assert gate.start(document=two(gate)).has("next: phase-gate verify start")
+    assert gate.call("verify", "start").has("Task 2: Second (task-2-second), attempt 1")
+    refused = gate.call("verify", "start")
+    assert refused.code == 10
+    assert refused.has("phase-gate verify status --task task-2-second")
+    assert gate.executor(gate.result(task_name="Task 2: Second")).code == 0
+    gate.verify()
+    assert gate.review(gate.verdict(task_name="Task 2: Second")).code == 0
+    assert gate.call("verify", "start").has("Task 1: First (task-1-first), attempt 1")
