@@ -152,9 +152,6 @@ def test_asserts_constant(line: int, expected: bool) -> None:
     [
         pytest.param("if total():\n    HERE", True, id="if"),
         pytest.param("with given:\n    HERE", True, id="a-with"),
-        pytest.param("for one in given:\n    HERE", False, id="for"),
-        pytest.param("try:\n    HERE\nexcept ValueError:\n    pass", False, id="try"),
-        pytest.param("try:\n    total()\nfinally:\n    HERE", False, id="finally"),
         pytest.param("try:\n    total()\nexcept ValueError:\n    return\nHERE", True, id="after-a-return"),
         pytest.param("if total():\n    return\nHERE", True, id="after-a-return-under-a-condition"),
         pytest.param("def inner():\n    if total():\n        return\nHERE", False, id="after-a-return-of-another"),

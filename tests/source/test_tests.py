@@ -143,13 +143,6 @@ class Base:
 class TestA(Base):
     test_a = None
 """,
-    "base-with-a-dot": """
-class Outer:
-    class Inner:
-        def test_a(self): ...
-class TestA(Outer.Inner): ...
-class TestB(Outer): ...
-""",
     "nested-class-inherited": """
 class Base:
     class TestIn:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
-from phase_gate.source.syntax_names import FunctionNode, last_name, named_functions
+from phase_gate.source.syntax_names import FunctionNode, flat, last_name, named_functions
 
 #: Calls with one of these words in their name count as checks.
 _CHECKING_WORDS = frozenset(
@@ -62,24 +62,27 @@ def _check_or_calls(function: FunctionNode, under_test: Collection[str]) -> set[
             called.add(last_name(node.func))
     if any(_CHECKING_WORDS & _words(name) for name in called.difference(under_test)):
         return None
-    return None if any(_own_failures(function)) else called
+    fails_by_itself = any(map(_is_failure, flat(function.body)))
+    return None if fails_by_itself and not fails_anyway(function) else called
 
 
 def fails_anyway(function: FunctionNode) -> bool:
     """Return whether the test is a stub: it raises, calls `fail` or has an `assert False`, unconditionally."""
-    return not all(_own_failures(function))
+    # What a block or an earlier `return` decides about may be a check.
+    has_return = any(isinstance(each, ast.Return) for each in flat(function.body))
+    return any(map(_is_failure, function.body)) and not has_return
 
 
-def _own_failures(function: FunctionNode) -> Iterator[bool]:
-    """Yield for each statement that fails the test by itself whether it depends on a condition."""
-    for statement, is_conditional in _walk_conditions(function.body):
-        match statement:
-            case (
-                ast.Raise()
-                | ast.Assert(test=ast.Constant(value=False | 0))
-                | ast.Expr(value=ast.Call(func=ast.Attribute(attr="fail") | ast.Name(id="fail")))
-            ):
-                yield is_conditional
+def _is_failure(statement: ast.stmt) -> bool:
+    """Return whether a statement fails the test by itself."""
+    match statement:
+        case (
+            ast.Raise()
+            | ast.Assert(test=ast.Constant(value=False | 0))
+            | ast.Expr(value=ast.Call(func=ast.Attribute(attr="fail") | ast.Name(id="fail")))
+        ):
+            return True
+    return False
 
 
 def _words(name: str) -> set[str]:
@@ -117,30 +120,6 @@ def asserts_constant(tree: ast.Module, line: int) -> bool:
         case ast.Expr(value=ast.Call() as call):
             return is_constant_check(call)
     return False
-
-
-def _walk_conditions(body: list[ast.stmt], *, is_conditional: bool = False) -> Iterator[tuple[ast.stmt, bool]]:
-    """Yield the statements of a function, each with whether a condition decides that it runs."""
-    for node in body:
-        yield node, is_conditional
-        if isinstance(node, FunctionNode | ast.ClassDef):
-            continue
-        returns = False
-        for block, decides in _blocks(node):
-            for inner, depends in _walk_conditions(block, is_conditional=is_conditional or decides):
-                yield inner, depends
-                returns |= depends and isinstance(inner, ast.Return)
-        # Code after a conditional return runs only if that return was not taken.
-        is_conditional = is_conditional or returns
-
-
-def _blocks(node: ast.stmt) -> Iterator[tuple[list[ast.stmt], bool]]:
-    """Yield the blocks of a statement, and whether something decides that each runs."""
-    always = ("body", "finalbody") if isinstance(node, ast.For | ast.AsyncFor | ast.Try | ast.TryStar) else ()
-    for name in ("body", "orelse", "finalbody"):
-        yield getattr(node, name, []), name not in always
-    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        yield part.body, True
 
 
 def innermost(tree: ast.Module, line: int) -> ast.stmt | None:

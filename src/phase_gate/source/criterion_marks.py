@@ -14,8 +14,8 @@ from functools import partial
 from phase_gate.source.body_hash import hash_body
 from phase_gate.source.syntax_names import (
     Definition,
-    FunctionNode,
     NamedFunction,
+    bound_names,
     flat,
     last_name,
     named_functions,
@@ -46,7 +46,7 @@ def _marked_in_source(mark_name: str, tree: ast.Module) -> dict[str, str]:
     found = {}
     for test in named_functions(tree.body):
         for mark in _marks_of(test, tree):
-            if mark_name in (last_name(mark), last_name(constants.get(last_name(mark)))):
+            if last_name(_meant_by(mark, constants)) == mark_name:
                 reasons = (str(each.value).strip() for each in ast.walk(mark) if isinstance(each, ast.Constant))
                 found[test.name] = next(reasons, "")
     return found
@@ -70,58 +70,29 @@ def likeness_in_source(tree: ast.Module) -> dict[str, str]:
     The code around it is part of it: the same words about another import, or with another fixture, are another test.
     """
     constants = _constants(tree)
-    around = [hash_body(part) for part in _without_tests(tree.body, constants)]
+    omitted = frozenset(id(node) for node in ast.walk(tree) if _is_test(node) or _is_of_criteria(node, constants))
+    around = [hash_body(part, omitted) for part in tree.body if id(part) not in omitted]
     found = {}
     for test in named_functions(tree.body):
-        parts = [part for each in (test.node, *test.classes) for part in _without_criteria(each, constants)]
-        text = " ".join((*map(hash_body, parts), *around))
-        found[test.name] = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        own = [hash_body(part, omitted) for part in (test.node, *test.classes)]
+        found[test.name] = hashlib.sha256(" ".join((*own, *around)).encode()).hexdigest()
     return found
 
 
 def _constants(tree: ast.Module) -> dict[str, ast.expr]:
-    return {
-        name: statement.value
-        for statement in flat(tree.body)
-        if isinstance(statement, ast.Assign)
-        for name in _assigned_names(statement)
-    }
+    assigned = (each for each in flat(tree.body) if isinstance(each, ast.Assign))
+    return {name: each.value for each in assigned for name in bound_names(each)}
 
 
-def _without_criteria(node: FunctionNode | ast.ClassDef, constants: Mapping[str, ast.expr]) -> Iterator[ast.AST]:
-    """Yield the parts of a definition that determine what is tested; of a class all but its tests."""
-    yield from (mark for mark in node.decorator_list if not _is_criterion(mark, constants))
-    if isinstance(node, ast.ClassDef):
-        yield from node.bases
-        yield from _without_tests(node.body, constants)
-    else:
-        # As a module, so that its docstring is left out.
-        yield ast.Lambda(node.args, ast.Constant(None))
-        yield ast.Module(node.body, [])
-
-
-def _without_tests(body: list[ast.stmt], constants: Mapping[str, ast.expr]) -> Iterator[ast.AST]:
-    """Yield the statements of a module or class, without tests and criteria."""
-    for statement in body:
-        if "pytestmark" in _assigned_names(statement):
-            yield from (mark for mark in _assigned_marks([statement]) if not _is_criterion(mark, constants))
-        elif not _is_test(statement):
-            yield statement
-
-
-def _assigned_names(statement: ast.stmt) -> list[str]:
-    match statement:
-        case ast.Assign(targets=targets):
-            return [each.id for each in targets if isinstance(each, ast.Name)]
-        case ast.AnnAssign(target=ast.Name(id=name)):
-            return [name]
-    return []
+def _meant_by(node: ast.AST, constants: Mapping[str, ast.expr]) -> ast.AST:
+    """Return the value of a constant, or else the node itself."""
+    return constants.get(node.id, node) if isinstance(node, ast.Name) else node
 
 
 def _assigned_marks(body: list[ast.stmt]) -> Iterator[ast.expr]:
     """Yield the marks of `pytestmark = ...`."""
     for statement in flat(body):
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and "pytestmark" in _assigned_names(statement):
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and "pytestmark" in bound_names(statement):
             match statement.value:
                 case ast.List(elts=marks) | ast.Tuple(elts=marks):
                     yield from marks
@@ -129,8 +100,16 @@ def _assigned_marks(body: list[ast.stmt]) -> Iterator[ast.expr]:
                     yield mark
 
 
+def _is_of_criteria(node: ast.AST, constants: Mapping[str, ast.expr]) -> bool:
+    """Return whether a node is the mark of a criterion, or a `pytestmark = ...` of nothing else."""
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        marks = [*_assigned_marks([node])]
+        return bool(marks) and all(_is_criterion(mark, constants) for mark in marks)
+    return _is_criterion(node, constants)
+
+
 def _is_criterion(mark: ast.AST, constants: Mapping[str, ast.expr]) -> bool:
-    mark = constants.get(mark.id, mark) if isinstance(mark, ast.Name) else mark
+    mark = _meant_by(mark, constants)
     return isinstance(mark, ast.Call) and last_name(mark) == "criterion"
 
 
@@ -138,12 +117,11 @@ def _ids(mark: ast.expr, constants: Mapping[str, ast.expr]) -> Iterator[str]:
     """Yield the ids in a mark, or in the marks of parameters within it."""
     for node in ast.walk(mark):
         if _is_criterion(node, constants):
-            call = constants[node.id] if isinstance(node, ast.Name) else node
-            for given in getattr(call, "args", ()):
-                argument = constants.get(given.id, given) if isinstance(given, ast.Name) else given
-                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-                    yield argument.value
+            for given in getattr(_meant_by(node, constants), "args", ()):
+                match _meant_by(given, constants):
+                    case ast.Constant(value=str(identity)):
+                        yield identity
 
 
-def _is_test(statement: ast.stmt) -> bool:
-    return isinstance(statement, Definition) and statement.name.lower().startswith("test")
+def _is_test(node: ast.AST) -> bool:
+    return isinstance(node, Definition) and node.name.lower().startswith("test")

@@ -170,21 +170,10 @@ class _Finder:
 
     def _resolve(self, base: ast.expr, user: ast.ClassDef, outer: _Scope) -> tuple[ast.ClassDef, _Scope] | None:
         match base:
-            case ast.Subscript(value=value):  # Base[int]
-                return self._resolve(value, user, outer)
-            case ast.Name(id=name):
-                scopes = [outer, self._module]  # a class's body sees no other scope
-            case ast.Attribute(value=value, attr=name):
-                holder = self._resolve(value, user, outer)
-                if holder is None:
-                    return None
-                self._linearise(*holder)
-                scopes = [self._scopes[id(holder[0])]]
-            case _:
-                return None
-        for scope in scopes:
-            if (node := scope.find_class(name, user.lineno)) is not None:
-                return node, scope
+            case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name)):  # Base, Base[int]
+                for scope in (outer, self._module):  # a class's body sees no other scope
+                    if (node := scope.find_class(name, user.lineno)) is not None:
+                        return node, scope
         return None
 
     def _has_unittest_base(self, node: ast.ClassDef) -> bool:
