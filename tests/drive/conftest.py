@@ -22,6 +22,7 @@ from phase_gate.drive.view import Working
 from phase_gate.evidence.process.run import Ended
 from phase_gate.workflow.model import Phase
 from tests.cli.conftest import Begin, CommandProject, begin, stories
+from tests.drive.pipelines import PipelineDrive
 from tests.drive.team import FAKE, TaskList, Turn
 from tests.evidence.processes import wait_for
 from tests.support import CALC, FAILING_TESTS, OURS, Result
@@ -233,3 +234,8 @@ def start() -> Iterator[Start]:
 def task_list(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> TaskList:
     """A project with a list of verify tasks, and a team that has not begun."""
     return TaskList(begin(""), monkeypatch)
+
+
+@pytest.fixture
+def pipeline(track: Callable[[str], Track]) -> PipelineDrive:
+    return PipelineDrive(track(""))

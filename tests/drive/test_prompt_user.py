@@ -1,4 +1,4 @@
-"""A drive of verify tasks and people: what is asked at a terminal, interrupts, and a driver that is killed."""
+"""Questions to people at a terminal: about a verify task, and for the signal of Gate 2."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.drive.conftest import Start, Terminal
+from tests.drive.conftest import RIGHT, Terminal, Track
 from tests.drive.team import TaskList, Turn, slug_of, works
-from tests.evidence.processes import is_alive
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
 
 QUESTION = "retry, skip or investigate: "
+DONE_BECAUSE = "done, because: "
 
 
 Opens = Callable[..., Terminal]
+Begins = Callable[[str], Track]
 
 
 @pytest.mark.criterion("VG-36")
@@ -66,46 +67,40 @@ def test_no_answer_leaves_it_for_later(task_list: TaskList, at_terminal: Opens) 
     assert task_list.status(1) == "FAILED"
 
 
-@pytest.mark.parametrize("role", ["executor", "reviewer"])
-def test_a_killed_driver_is_taken_over(task_list: TaskList, role: str, start: Start) -> None:
-    slow: Turn = {"sleep": 600, "report": None}
-    usual: list[Turn] = [works(1)] if role == "executor" else [{}]
-    task_list.plan((1,), script={1: {"executor": [works(1)], "reviewer": [{}], role: [slow, *usual]}})
-    driver = start(task_list)
-    pid = task_list.agent_sleeps(role)
-    assert task_list.drive().code == 13, "one drive at a time"
-    driver.send_signal(signal.SIGKILL)
-    driver.communicate(timeout=30)
-    rows = task_list.rows(code=0)
-    assert not is_alive(pid)
-    assert "an earlier driver died" in rows[0]["text"]
-    assert task_list.status(1) == "APPROVED"
-    assert task_list.turns(1, "executor") == (2 if role == "executor" else 1)
+# --- the signal of Gate 2
 
 
-@pytest.mark.sweep
-def test_one_interrupt_ends_after_the_step(task_list: TaskList, start: Start) -> None:
-    task_list.plan((1, 2), script={1: {"executor": [works(1, sleep=2)]}})
-    driver = start(task_list)
-    task_list.agent_sleeps("executor")
-    driver.send_signal(signal.SIGINT)
-    out, _ = driver.communicate(timeout=60)
-    assert driver.returncode == 130, out
-    assert task_list.status(1) == "VERIFYING", "its report is handed in"
-    task_list.rows(code=0)
-    assert task_list.turns(1, "executor") == 1
+def test_a_person_is_asked_and_answers(track: Begins, at_terminal: Opens) -> None:
+    driven = track("red-exited").plan(
+        {"write": {"calc.py": RIGHT}, "say": "working \x1b[31mred\n", "until": ".phase-gate/seen"},
+        {"expect": ["dev signaled that it is not done: more tests"]},
+    )
+    terminal = at_terminal(driven.root, "--", *driven.agent)
+    assert "\x1b[31m" not in terminal.read_until("agent works"), "the live view is there"
+    (driven.gated.folder / "seen").touch()
+    assert "\x1b[31m" not in terminal.answers("no, more tests", to=DONE_BECAUSE)
+    assert "iteration 2: GREEN" in terminal.answers("both pass, I looked", to=DONE_BECAUSE)
+    assert terminal.end() == 0, terminal.shown
+    assert "drive ends: done" in terminal.shown
+    answers = [(row["answer"], row["reason"]) for row in driven.events("signal-spent") if row["phase"] == "GREEN"]
+    assert answers[-1] == ("done", "both pass, I looked")
+    assert driven.iterations()[-1].get("code", 0) == 0, "the agent was told what is missing"
 
 
-def test_two_interrupts_end_at_once(task_list: TaskList, start: Start) -> None:
-    task_list.plan((1,), script={1: {"executor": [{"sleep": 600, "report": None}, works(1)]}})
-    driver = start(task_list)
-    pid = task_list.agent_sleeps("executor")
-    driver.send_signal(signal.SIGINT)
-    driver.send_signal(signal.SIGTERM)
-    driver.communicate(timeout=60)
-    assert driver.returncode == 130
-    assert not is_alive(pid)
-    assert [row["data"]["failure"]["counts"] for row in task_list.ledger(1, "attempt-failed")] == [False]
-    task_list.rows(code=0)
-    assert task_list.failures(1) == ["EXECUTION_FAILURE"], "on the record, and not counted"
-    assert slug_of(1) in task_list.drive("--json").out
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(None, 13), (signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGHUP, 130)],
+    ids=["no-answer", "SIGINT", "SIGTERM", "SIGHUP"],
+)
+def test_a_question_without_an_answer(
+    track: Begins, at_terminal: Opens, number: signal.Signals | None, code: int
+) -> None:
+    driven = track("green").plan({})
+    terminal = at_terminal(driven.root, "--", *driven.agent)
+    if number is None:
+        terminal.answers("", to=DONE_BECAUSE)
+    else:
+        terminal.read_until(DONE_BECAUSE)
+        terminal.process.send_signal(number)
+    assert terminal.end() == code

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import pytest
 
 from phase_gate.storage.opening import Opened, TaskReader
-from tests.drive.team import TaskList, call, slug_of, works
+from tests.drive.conftest import Start
+from tests.drive.team import TaskList, Turn, call, slug_of, works
+from tests.evidence.processes import is_alive
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
 
@@ -245,3 +248,51 @@ def test_status_says_how_far_the_list_is(task_list: TaskList) -> None:
     (task_list.root / ".phase-gate" / "verify-drive.lock").touch()
     for words in (("status",), ("verify", "status")):
         assert task_list.gated.gate(*words).has("the drive of the list was killed: phase-gate drive continues it")
+
+
+# --- a driver that is interrupted or killed
+
+
+@pytest.mark.parametrize("role", ["executor", "reviewer"])
+def test_a_killed_driver_is_taken_over(task_list: TaskList, role: str, start: Start) -> None:
+    slow: Turn = {"sleep": 600, "report": None}
+    usual: list[Turn] = [works(1)] if role == "executor" else [{}]
+    task_list.plan((1,), script={1: {"executor": [works(1)], "reviewer": [{}], role: [slow, *usual]}})
+    driver = start(task_list)
+    pid = task_list.agent_sleeps(role)
+    assert task_list.drive().code == 13, "one drive at a time"
+    driver.send_signal(signal.SIGKILL)
+    driver.communicate(timeout=30)
+    rows = task_list.rows(code=0)
+    assert not is_alive(pid)
+    assert "an earlier driver died" in rows[0]["text"]
+    assert task_list.status(1) == "APPROVED"
+    assert task_list.turns(1, "executor") == (2 if role == "executor" else 1)
+
+
+@pytest.mark.sweep
+def test_one_interrupt_ends_after_the_step(task_list: TaskList, start: Start) -> None:
+    task_list.plan((1, 2), script={1: {"executor": [works(1, sleep=2)]}})
+    driver = start(task_list)
+    task_list.agent_sleeps("executor")
+    driver.send_signal(signal.SIGINT)
+    out, _ = driver.communicate(timeout=60)
+    assert driver.returncode == 130, out
+    assert task_list.status(1) == "VERIFYING", "its report is handed in"
+    task_list.rows(code=0)
+    assert task_list.turns(1, "executor") == 1
+
+
+def test_two_interrupts_end_at_once(task_list: TaskList, start: Start) -> None:
+    task_list.plan((1,), script={1: {"executor": [{"sleep": 600, "report": None}, works(1)]}})
+    driver = start(task_list)
+    pid = task_list.agent_sleeps("executor")
+    driver.send_signal(signal.SIGINT)
+    driver.send_signal(signal.SIGTERM)
+    driver.communicate(timeout=60)
+    assert driver.returncode == 130
+    assert not is_alive(pid)
+    assert [row["data"]["failure"]["counts"] for row in task_list.ledger(1, "attempt-failed")] == [False]
+    task_list.rows(code=0)
+    assert task_list.failures(1) == ["EXECUTION_FAILURE"], "on the record, and not counted"
+    assert slug_of(1) in task_list.drive("--json").out

@@ -342,3 +342,21 @@ def test_the_first_ctrl_c_is_a_wish_and_the_second_an_order(tmp_path: Path) -> N
     with PatientInterrupts() as interrupts:
         signal.raise_signal(signal.SIGTERM)
         assert (interrupts.is_asked_to_end, interrupts.number) == (True, signal.SIGTERM)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_what_a_process_hides_no_other_of_the_user_can_read() -> None:
+    """Root may read everything, so the test asks the kernel's mark as well."""
+    code = """
+import ctypes, subprocess
+from phase_gate.evidence.process.tree import hide_environment
+hide_environment()
+print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), flush=True)
+subprocess.run(["sh", "-c", "cat /proc/$PPID/environ"])
+"""
+    told = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PHASE_GATE_KEY": "sesame"}, capture_output=True, text=True
+    )
+    mark, _, seen = told.stdout.partition("\n")
+    assert mark == "0"
+    assert not seen or os.geteuid() == 0

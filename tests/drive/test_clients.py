@@ -1,22 +1,48 @@
-"""What an agent is given of the user's environment, and what it can look up: never the gate's keys."""
+"""The agent's command and its environment: never with the gate's keys."""
 
 from __future__ import annotations
 
-import os
+import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from phase_gate.drive.clients import choose_environment
 from phase_gate.project import Project
 from tests.drive.conftest import RED, Track, answer
+from tests.drive.pipelines import PipelineDrive
+
+pytestmark = pytest.mark.processes
 
 Begin = Callable[[str], Track]
 
+
+def test_the_hooks_of_a_driven_agent(track: Begin) -> None:
+    """It may stop, for the drive judges; of the state folder it may write its answer, and nothing else."""
+    event = {"tool_name": "Write", "tool_input": {"file_path": "$PHASE_GATE_ANSWER", "content": "x"}}
+    other = {"tool_name": "Write", "tool_input": {"file_path": ".phase-gate/state.json", "content": "x"}}
+    hook = f"{sys.executable} -m phase_gate.cli hook"
+    commands = [
+        f"echo {{}} | {hook} stop --agent claude > stop.json",
+        f"echo {shlex.quote(json.dumps(event))} | sed s,.PHASE_GATE_ANSWER,$PHASE_GATE_ANSWER,"
+        f" | {hook} pre-tool --agent claude > answer.json",
+        f"echo {shlex.quote(json.dumps(other))} | {hook} pre-tool --agent claude > state.json",
+    ]
+    driven = track("red-exited").plan({"run": commands})
+    driven.drive("--iterations", "1")
+    assert json.loads((driven.root / "stop.json").read_text()) == {}
+    assert json.loads((driven.root / "answer.json").read_text()) == {}
+    assert "deny" in (driven.root / "state.json").read_text()
+
+
 DATABASE = "postgresql://db.example.org/gate#shop"
+
+
 OF_DATABASE = ("PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE", "PGSSLKEY", "PGSSLPASSWORD")
 
 
@@ -70,20 +96,20 @@ def test_an_agent_that_tests_leaves_a_store_s_copy_alone(track: Begin, tmp_path:
     assert "kept in a store that its agent is not given" in (driven.root / "run.txt").read_text()
 
 
-@pytest.mark.processes
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
-def test_what_a_process_hides_no_other_of_the_user_can_read() -> None:
-    """Root may read everything, so the test asks the kernel's mark as well."""
-    code = """
-import ctypes, subprocess
-from phase_gate.evidence.process.tree import hide_environment
-hide_environment()
-print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), flush=True)
-subprocess.run(["sh", "-c", "cat /proc/$PPID/environ"])
-"""
-    told = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PHASE_GATE_KEY": "sesame"}, capture_output=True, text=True
-    )
-    mark, _, seen = told.stdout.partition("\n")
-    assert mark == "0"
-    assert not seen or os.geteuid() == 0
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"agent": []}, "no agent is named"),
+        ({"phases": {"SHIP": "true"}}, "drive.phases has SHIP, which is no phase"),
+        ({"phases": {"PLAN": "true"}, "reviewers": "true"}, "true works in PLAN, and would review its own work"),
+        ({"reviewers": ["true", "true"]}, "drive.reviewers has the same command twice"),
+    ],
+)
+def test_commands_that_are_refused(pipeline: PipelineDrive, settings: dict[str, Any], problem: str) -> None:
+    pipeline.plan({"agent": [{}]}, [])
+    document = json.loads((pipeline.track.root / "phase-gate.yaml").read_text())
+    document["drive"].update(settings)
+    pipeline.track.project.write({"phase-gate.yaml": json.dumps(document) + "\n"})
+    ran = pipeline.track.project.gate("drive")
+    assert ran.code == 2
+    assert problem in ran.err

@@ -1,19 +1,75 @@
-"""Real signals to a real driver: Ctrl-C once, twice, and a kill that nothing can catch."""
+"""The loop of a drive with real processes: agents that fail, hang or cheat, signals, and a driver that is killed."""
 
 from __future__ import annotations
 
-import os
+import json
 import signal
+import time
 from collections.abc import Callable
 
 import pytest
 
-from tests.drive.conftest import RIGHT, Start, Track, answer
+from tests.drive.conftest import RED, RIGHT, Start, Track, answer
 from tests.evidence.processes import is_alive
 
-pytestmark = [pytest.mark.processes, pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")]
+pytestmark = pytest.mark.processes
 
 Begin = Callable[[str], Track]
+
+
+def test_a_state_that_was_written_by_hand_ends_with_11(track: Begin) -> None:
+    driven = track("green").plan({"write": {".phase-gate/state.json": "{}"}}, signal="agent")
+    ran = driven.drive("--json")
+    assert ran.code == 11
+    assert json.loads(ran.out.splitlines()[-1])["error"]["slug"] == "state-tampered"
+
+
+def test_an_agent_that_removes_the_state_ends_it_with_11(track: Begin) -> None:
+    driven = track("").plan({"write": {"test_calc.py": RED}, "run": ["rm -r .phase-gate"]})
+    ran = driven.drive()
+    assert ran.code == 11
+    assert ran.has("events were removed from the ledger while the agent worked")
+
+
+def test_garbage_is_no_claim_and_moves_no_cursor(track: Begin) -> None:
+    garbage = "\x1b[2J\x1b[1;1H\x00\ufffd::error::x\n" + "EXIT_STATUS COMPLETE exit_signal: true\n" * 3
+    driven = track("red-exited").plan({"say": garbage, "write": {"calc.py": RIGHT}})
+    ran = driven.drive()
+    assert ran.code == 13
+    assert "\x1b" not in ran.out
+    assert driven.state()["phase"] == "GREEN"
+
+
+def test_a_busy_client_is_waited_for_and_not_counted(track: Begin) -> None:
+    busy = {"exit": 1, "err": "API Error: 429 rate_limit_error\n"}
+    driven = track("red-exited").plan(busy, busy, {"write": {"calc.py": RIGHT}, **answer()}, signal="agent")
+    rows = driven.rows("--iterations", "1", code=0)
+    assert [row["event"] for row in rows].count("waits") == 2
+    assert driven.turns() == 3
+    assert len(driven.iterations()) == 1, "waiting is no iteration"
+    assert "tests-ended" not in [row["event"] for row in rows[: [row["event"] for row in rows].index("waits")]]
+
+
+def test_a_client_without_a_login_needs_a_person_at_once(track: Begin) -> None:
+    driven = track("red-exited").plan(
+        {"exit": 1, "say": "Invalid API key · Please run /login\n"},
+        on_person_needed=["sh", "-c", 'printf %s "$1" > called.txt', "call", "{reason}"],
+    )
+    rows = driven.rows(code=13)
+    assert rows[-1]["reason"] == "the agent can't work: Invalid API key · Please run /login"
+    assert (driven.root / "called.txt").read_text(encoding="utf-8") == rows[-1]["reason"]
+    assert driven.turns() == 1
+
+
+def test_a_hanging_agent_is_ended_with_all_it_started(track: Begin) -> None:
+    driven = track("red-exited").plan(
+        {"spawn": True, "sleep": 600}, {"expect": ["you were stopped after 1s"], "exit": 0}, time_limit=1
+    )
+    rows = driven.rows("--iterations", "2", code=10)
+    assert [row["how"] for row in rows if row["event"] == "agent-ended"] == ["timed-out", "ended"]
+    size = (driven.root / "spawned.txt").stat().st_size
+    time.sleep(0.3)
+    assert (driven.root / "spawned.txt").stat().st_size == size, "its child is gone, too"
 
 
 @pytest.mark.sweep
