@@ -137,9 +137,6 @@ class Value(metaclass=_ValueType):
         rows = ", ".join(f"{name}={held!r}" for name, held in self.__dict__.items())
         return f"{type(self).__qualname__}({rows})"
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _remake, (type(self), as_dict(self))
-
 
 def fields(kind: type[Value]) -> tuple[str, ...]:
     """Return the names of a value's fields, in order."""
@@ -184,7 +181,3 @@ def as_dict(value: Value) -> dict[str, Any]:
 def replace(value: T, /, **changes: Any) -> T:
     """Return the value with some fields changed."""
     return type(value)(**{**value.__dict__, **changes})
-
-
-def _remake(kind: type[T], named: dict[str, Any]) -> T:
-    return kind(**named)
