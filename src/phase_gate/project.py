@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from phase_gate.codec import from_json
 from phase_gate.errors import PhaseGateError, StateError, UsageError, WorkflowError
-from phase_gate.storage.fingerprint import Tree, take_tree
+from phase_gate.storage.fingerprint import Tree, take_contents, take_tree
+from phase_gate.storage.listing import list_files
 from phase_gate.storage.opening import guard_file
 from phase_gate.storage.root import (
     DEFAULT_TASK,
@@ -187,29 +188,18 @@ class Project(Value):
 
     def take_data(self, folders: Iterable[str], keep: Callable[[str], bool]) -> dict[str, str]:
         """Return the wanted files below these folders, with the ids of their contents; none that git ignores."""
-        from phase_gate.storage.fingerprint import take_data
+        existing = [folder for folder in folders if (self.root / folder).is_dir()]
+        return take_contents(self.root, self.list_files(keep, existing)) if existing else {}
 
-        return take_data(self.root, tuple(folders), state_folder=self.state_folder, keep=keep)
-
-    def list_files(self, keep: Callable[[str], bool]) -> list[str]:
+    def list_files(self, keep: Callable[[str], bool], below: Sequence[str] = (".",)) -> list[str]:
         """Return the wanted files of the project, those too that git does not track yet; none that it ignores."""
-        from phase_gate.storage.listing import list_files
+        return list_files(self.root, below, state_folder=self.state_folder, keep=keep)
 
-        return list_files(self.root, state_folder=self.state_folder, keep=keep)
-
-    def take_contents(self, paths: Iterable[str], tree: Tree) -> dict[str, str]:
+    def take_contents(self, paths: Collection[str], tree: Tree) -> dict[str, str]:
         """Return path -> content id of these files, also of those that the tree does not have; none that are gone."""
-        paths = tuple(paths)
-        if not paths:
-            return {}
-        shown = {**tree.files, **tree.beside}
-        found = {path: shown[path] for path in paths if path in shown}
-        others = [path for path in paths if path not in shown]
-        if others:
-            from phase_gate.storage.fingerprint import take_contents
-
-            found |= take_contents(self.root, others)
-        return found
+        found = {path: content for path in paths if (content := tree.beside.get(path) or tree.files.get(path))}
+        others = [path for path in paths if path not in found]
+        return found | take_contents(self.root, others) if others else found
 
     def take_tree(
         self,

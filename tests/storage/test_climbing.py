@@ -72,9 +72,6 @@ BELOW = ("top", "top/a", "top/a/b")
         # folders of another owner
         pytest.param(FolderTree(owners={"top": OTHER}), "top/a/b", id="strays-in-a-folder-of-another-user"),
         pytest.param(
-            FolderTree(marks=GIT, owners={"top/a": ROOT}), "top", id="a-folder-that-a-container-made-in-my-repository"
-        ),
-        pytest.param(
             FolderTree(owners=dict.fromkeys((*BELOW, "top/.git"), OTHER), uid=ROOT),
             "top",
             id="root-in-a-container-with-a-mounted-checkout",
@@ -87,7 +84,6 @@ BELOW = ("top", "top/a", "top/a/b")
             "top/a/b",
             id="another-user-made-a-repository-in-my-open-folder",
         ),
-        pytest.param(FolderTree(marks=GIT, owners={"top": (ME, OPEN)}), "top", id="my-repository-is-open-to-all"),
         pytest.param(
             FolderTree(marks=("top/pytest.ini",), owners=dict.fromkeys(BELOW, (ME, OPEN))),
             "top",

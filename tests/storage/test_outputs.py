@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.storage import fingerprint
 from phase_gate.storage.fingerprint import take_tree
 from phase_gate.storage.listing import find_untracked_outputs, is_output
 from tests.storage.repositories import commit_all, git, write
@@ -81,17 +80,3 @@ def test_reports_that_options_name(repo: Path) -> None:
     assert take_tree(repo, reports=reports) == before
     write(repo / "src/app.py", "a = 1\n")
     assert take_tree(repo, reports=("src/app.py", *reports)) != before, "an option hides no source"
-
-
-# --- what it costs
-
-
-@pytest.mark.processes
-def test_a_large_file_is_told_by_size_and_time(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fingerprint, "LARGE", 10)
-    file = write(repo / "model.bin", b"x" * 11)
-    assert take_tree(repo).files["model.bin"] == f"size:11:{file.stat().st_mtime_ns}"
-    write(repo / "small.bin", b"x" * 10)
-    assert len(take_tree(repo).files["small.bin"]) == 40
-    git(repo, "add", "model.bin")
-    assert len(take_tree(repo).files["model.bin"]) == 40, "every checkout of it is the same"

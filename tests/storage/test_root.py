@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.storage.root import Climb, find_root, relative_id
+from phase_gate.storage.root import Climb, find_root, is_name, relative_id
 from tests.storage.repositories import git, write
 
 needs_links = pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
@@ -114,3 +114,19 @@ def test_relative_id_keeps_a_link_below_the_root(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     (tmp_path / "root" / "linked").symlink_to(tmp_path / "shared")
     assert relative_id(tmp_path / "root" / "linked" / "test_a.py", tmp_path / "root") == "linked/test_a.py"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        pytest.param("v1.2-a_b", True, id="all-signs"),
+        pytest.param("a" * 64, True, id="64"),
+        pytest.param("a" * 65, False, id="65"),
+        pytest.param("a..b", False, id="git-refuses-two-dots"),
+        pytest.param("x.lock", False, id="git-refuses-a-lock"),
+        pytest.param("x.", False, id="a-dot-at-the-end"),
+        pytest.param("a\n", False, id="a-line-end"),
+    ],
+)
+def test_a_name_fits_into_a_path_and_into_a_ref(name: str, expected: bool) -> None:
+    assert is_name(name) is expected

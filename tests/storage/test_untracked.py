@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.storage.fingerprint import name_blob, take_data
+from phase_gate.project import Project as Place
+from phase_gate.storage.fingerprint import name_blob
 from tests.support import Project
 
 pytestmark = pytest.mark.processes
@@ -45,7 +46,7 @@ def repository(project: Project) -> Project:
 
 
 def take(root: Path, *folders: str) -> dict[str, str]:
-    return take_data(root, folders, state_folder=root / ".phase-gate")
+    return Place.find(root, environment={}).take_data(folders, lambda path: True)
 
 
 def test_in_a_repository(repository: Project) -> None:

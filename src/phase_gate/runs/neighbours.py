@@ -68,7 +68,7 @@ def find_neighbours(project: Project, tree: Tree, names: Iterable[str]) -> Compa
 def _look(project: Project, other: Project, tree: Tree) -> Neighbour | None:
     name = other.task
     store = other.store("")
-    if store.shared is not None and not exists(store.here_file):
+    if store.shared is not None and not exists(store.runs_folder):
         return None  # other machines have other files: their frozen tests are not in this folder
     try:
         opened = store.read()

@@ -30,7 +30,7 @@ from phase_gate.storage.files import (
     write_atomically,
 )
 from phase_gate.storage.git_command import NoGitError
-from phase_gate.storage.listing import is_output, is_source, list_files, list_with_git, walk_sources
+from phase_gate.storage.listing import is_output, is_source, list_with_git, walk_sources
 from phase_gate.values import Value, field
 from phase_gate.workflow.settings import DEFAULT_DOCS
 
@@ -72,7 +72,7 @@ def take_tree(
     """
     top = os.path.realpath(root)
     is_state, is_doc = _state_matcher(top, state_folder), compile_globs(docs)
-    is_report = _report_matcher(reports, is_source)
+    is_report = _report_matcher(reports)
     wanted = {name for name in map(posixpath.normpath, always) if not is_state(name)}
 
     def counts(path: str, *, is_new: bool) -> bool:
@@ -86,7 +86,7 @@ def take_tree(
     contents = Contents(top, cache_file, key=key)
     files = {}
     for path, is_new in {**dict.fromkeys(wanted, False), **names}.items():
-        if counts(path, is_new=is_new) and (content := contents.find(path, is_new=is_new)) is not None:
+        if counts(path, is_new=is_new) and (content := contents.find(path)) is not None:
             files[path] = content
     tree = _with_beside(Tree(f"{kind}:{_digest(files)}", files), contents, beside)
     contents.save(state_folder)
@@ -186,7 +186,7 @@ def _state_matcher(top: str, state_folder: Path | None) -> Callable[[str], bool]
     return is_state
 
 
-def _report_matcher(reports: Iterable[str], is_source: Callable[[str], bool]) -> Callable[[str], bool]:
+def _report_matcher(reports: Iterable[str]) -> Callable[[str], bool]:
     names = frozenset(reports)
     folders = tuple(name for name in names if name.endswith("/"))
     # A source stays visible, even if an option names it as a report.
@@ -240,8 +240,6 @@ LINK = "link:"
 SCHEMA = 2
 #: The coarsest file times (FAT) have a resolution of two seconds.
 RACY_NS = 2_000_000_000
-#: Larger untracked files are compared by size and time, because hashing takes too long.
-LARGE = 64 * 1024 * 1024
 #: Bytes to read at a time.
 _PART = 1 << 20
 #: Bound at import, because a test may leave it mocked.
@@ -264,10 +262,9 @@ class Contents:
         self._seen: dict[str, list[int | str]] = {}
         self._is_stale = False
 
-    def find(self, path: str, *, is_new: bool = False, follow: bool = False) -> str | None:
+    def find(self, path: str, *, follow: bool = False) -> str | None:
         """Return the content id of a file; None if it is missing.
 
-        :param is_new: git does not track the file.
         :param follow: use the content of a link's target, not the target's name.
         """
         full = self._below + path
@@ -277,8 +274,6 @@ class Contents:
                 return LINK + name_blob(os.fsencode(os.readlink(full)))
             if not stat.S_ISREG(status.st_mode):
                 return None
-            if is_new and status.st_size > LARGE:
-                return f"size:{status.st_size}:{status.st_mtime_ns}"
             facts = [status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns]
             known = self._known.get(path)
             is_settled = max(status.st_mtime_ns, status.st_ctime_ns) + RACY_NS <= self._written
@@ -349,18 +344,6 @@ def _hash_file(path: str) -> str:
         while part := file.read(_PART):
             hashed.update(part)
     return hashed.hexdigest()
-
-
-def take_data(
-    root: Path, folders: Sequence[str], *, state_folder: Path, keep: Callable[[str], bool] = lambda path: True
-) -> dict[str, str]:
-    """Return path -> content id of the files below these folders that git does not ignore; without git, of all.
-
-    :param keep: selects paths; the others are not read.
-    """
-    existing = [folder for folder in folders if (root / folder).is_dir()]
-    found = list_files(root, existing, state_folder=state_folder, keep=keep) if existing else ()
-    return take_contents(root, found)
 
 
 def take_contents(root: Path, paths: Iterable[str]) -> dict[str, str]:

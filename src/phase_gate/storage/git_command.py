@@ -58,25 +58,11 @@ def run_git(folder: str, *arguments: str, given: bytes = b"") -> bytes:
         raise NoGitError  # without starting a process
     environment = {**_own_variables(GIT_SETTINGS), **_ENVIRONMENT}
     command = [find_git(), *_QUERY, "-C", folder, *arguments]
-    if not given and hasattr(os, "posix_spawnp"):
-        try:
-            return _read_output(command, environment)
-        except (OSError, ValueError) as error:
-            raise NoGitError from error
-    import subprocess
-
+    if given or not hasattr(os, "posix_spawnp"):
+        return _run(command, environment, given=given, limit=GIT_TIMEOUT)
     try:
-        return subprocess.run(
-            command,
-            env=environment,
-            stdin=None if given else subprocess.DEVNULL,
-            input=given or None,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=GIT_TIMEOUT,
-            check=True,
-        ).stdout
-    except (OSError, subprocess.SubprocessError) as error:
+        return _read_output(command, environment)
+    except (OSError, ValueError) as error:
         raise NoGitError from error
 
 
@@ -131,21 +117,22 @@ def act_with_git(
     :param keep: prefixes of GIT_* variables that are passed on in addition to GIT_SETTINGS.
     :param limit: seconds.
     """
-    import subprocess
+    command = [find_git(), "-C", str(folder), *arguments]
+    try:
+        return os.fsdecode(_run(command, _own_variables((*GIT_SETTINGS, *keep)), limit=limit))
+    except NoGitError as error:
+        raise NotAllowedError(f"git {arguments[0]}: {error}", remedy=remedy) from None
+
+
+def _run(command: list[str], environment: dict[str, str], *, given: bytes = b"", limit: float | None) -> bytes:
+    import subprocess  # here: `check` starts git without it
 
     try:
-        done = subprocess.run(
-            [find_git(), "-C", str(folder), *arguments],
-            env=_own_variables((*GIT_SETTINGS, *keep)),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=limit,
-            check=True,
-        )
-    except (NoGitError, OSError, subprocess.SubprocessError) as error:
+        ran = subprocess.run(command, env=environment, input=given, capture_output=True, timeout=limit, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
         errors = os.fsdecode(getattr(error, "stderr", None) or b"").strip().splitlines() or [str(error)]
-        raise NotAllowedError(f"git {arguments[0]}: {errors[-1]}", remedy=remedy) from None
-    return os.fsdecode(done.stdout)
+        raise NoGitError(errors[-1]) from error
+    return ran.stdout
 
 
 def is_linked_worktree(folder: str) -> bool:

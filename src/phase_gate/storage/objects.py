@@ -103,8 +103,12 @@ class ObjectStore:
                 remove_file(self._path(name), self._files)
 
     def _is_old(self, name: str, *, share: float = 1.0) -> bool:
-        at = self.kept_at(name) if self._kept_for else None
-        return at is not None and time.time() - at > self._kept_for * share
+        if not self._kept_for:
+            return False
+        try:
+            return time.time() - os.stat(self._path(name)).st_mtime > self._kept_for * share
+        except OSError:
+            return False  # it was never stored
 
     def set_damaged_aside(self) -> None:
         """Rename damaged objects: otherwise the same content could never be stored again."""
@@ -151,13 +155,6 @@ class ObjectStore:
             return loads(unpack(name, self.packed(name)))
         except (ValueError, RecursionError) as error:
             raise TamperedError(f"objects/{name[:12]} is damaged", remedy=REPAIR) from error
-
-    def kept_at(self, name: str) -> float | None:
-        """Return when an object was stored; None if that is unknown."""
-        try:
-            return os.stat(self._path(name)).st_mtime
-        except OSError:
-            return None
 
     def has(self, name: str) -> bool:
         return exists(self._path(name), self._files)

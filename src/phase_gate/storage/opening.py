@@ -89,8 +89,8 @@ class TaskReader:
         #: Locked while a drive of the task is running; the folder for its prompts and transcripts.
         self.drive_lock_file = folder / "drive.lock"
         self.drive_folder = folder / "drive"
-        #: Exists if runs of a shared task were made in this folder, and not only downloaded from the store.
-        self.here_file = folder / "runs" / "here"
+        #: Made by the first run in this folder. A shared task without it was only downloaded from the store.
+        self.runs_folder = folder / "runs"
 
     def open(self, *, accept_rollback: bool = False) -> Opened:
         """Return the task.

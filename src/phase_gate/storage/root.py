@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 from phase_gate.bound import os
@@ -184,7 +184,7 @@ class Climb:
         """Raise PhaseGateError if the root belongs to another user."""
         status = self._status(root)
         owner = None if status is None else status.st_uid
-        if self._uid in (None, _SUPERUSER, owner) or self._is_trusted(root) or self._is_in_own_top(root):
+        if self._uid in (None, _SUPERUSER, owner) or self._is_trusted(root):
             return
         raise PhaseGateError(
             f"the root {root} belongs to another user (uid {owner}), and commands in its files would run as you",
@@ -218,26 +218,10 @@ class Climb:
         is_shared = bool(status.st_mode & stat.S_IWOTH)
         if is_shared and status.st_mode & stat.S_ISVTX:
             return True  # like /tmp: made for all users, so even a repository there is not trusted
-        if self._is_in_own_top(folder):
-            return False
         # In a folder of another owner, the search continues through that owner's folders, so that the refusal names the
         # right root. If the start itself is writable for all users, as on some mounts, its mode means nothing.
         is_foreign = uid != _SUPERUSER and status.st_uid not in (uid, start.st_uid)
         return is_foreign or (is_shared and not start.st_mode & stat.S_IWOTH)
-
-    def _is_in_own_top(self, folder: Path) -> bool:
-        return self._own_top is not None and folder.is_relative_to(self._own_top)
-
-    @cached_property
-    def _own_top(self) -> Path | None:
-        """The top level of the repository around the start if the user owns it, otherwise None."""
-        for folder in self._below_home():
-            git, top = self._status(folder / ".git"), self._status(folder)
-            if git is not None and top is not None:
-                # A repository that another user created in the user's folder does not count.
-                is_own = self._uid in (_SUPERUSER, top.st_uid) and git.st_uid == top.st_uid
-                return folder if is_own else None
-        return None
 
     def _status(self, path: Path) -> os.stat_result | None:
         try:
@@ -257,13 +241,18 @@ DEFAULT_TASK = "default"
 #: In a task's folder.
 SIGNAL_FILE = "exit-signal.yaml"
 
-#: Valid as a folder's name on every system, without `..` or slashes. Every file system allows 64 characters.
-_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?"
+#: Valid as a folder's name on every system, and as a part of a git ref's. Every file system allows 64 characters.
+_NAME = r"(?!.*\.\.|.*\.lock$)[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?"
+
+
+def is_name(text: str) -> bool:
+    """Return whether a task, or a project in a shared store, may have this name."""
+    return re.fullmatch(_NAME, text) is not None
 
 
 def task_folder(state_folder: Path, task: str) -> Path:
     """Return the folder of a task. Raises TaskNameError for an invalid name."""
-    if task != DEFAULT_TASK and not re.fullmatch(_NAME, task):
+    if task != DEFAULT_TASK and not is_name(task):
         shown = repr(task if len(task) <= 40 else f"{task[:37]}...")
         raise TaskNameError(
             f"{shown} can't be a task's name",

@@ -120,7 +120,7 @@ class TaskStore(TaskReader):
         """Acquire and return the lock of a run, or of the drive."""
         from phase_gate.storage.lock import KernelLock
 
-        make_folder(self.files, self.folder / "runs")
+        make_folder(self.files, self.runs_folder)
         lock = KernelLock(self.drive_lock_file if name == DRIVE_NAME else self.run_lock_file(name), self.files)
         lock.acquire()
         return lock
@@ -129,7 +129,7 @@ class TaskStore(TaskReader):
         """Return the lock file of a run. Raises TamperedError if the name is not a plain file name."""
         if not run.isascii() or not run.replace("-", "").isalnum():
             raise TamperedError(f"{run[:12]!a} can't be a run's name", remedy=REPAIR)
-        return self.folder / "runs" / f"{run}.lock"
+        return self.runs_folder / f"{run}.lock"
 
     def is_driven(self) -> bool:
         """Return whether a drive of the task that has started is still running."""
@@ -337,7 +337,6 @@ class TaskStore(TaskReader):
         :param last: the offset of the last line in `data`.
         """
         if not opened.exists:
-            make_folder(self.files, self.folder / "runs")
             # Again, up to the parent of `tasks/NAME`: the process that made them may have died before syncing.
             sync_folders(self.files, self.folder.parents[:3])
         if opened.unfinished:

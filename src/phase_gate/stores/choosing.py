@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from phase_gate.errors import StoreUnreachableError, UsageError
+from phase_gate.storage.root import is_name
 from phase_gate.stores.shared import Head, SharedStore, Tail
 from phase_gate.values import Value
 
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 
 POSTGRESQL, GIT = "postgresql", "git"
-
-#: A part of a ref's name on every server, and a plain word in a table.
-_PROJECT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
 
 #: A user's name and password in an address: up to the last `@`, because people forget to quote passwords.
 _SECRET = re.compile(r"(?<=://)\S+(?=@)|(?<=password=)[^&#\s]+|(?<=\?)[^#\s]*%[^#\s]*", re.IGNORECASE)
@@ -73,7 +71,7 @@ def parse_address(text: str) -> StoreAddress:
             "a store's address may not hold a password",
             remedy="put it into the file that PGPASSFILE names, or into a service file, and leave it out",
         )
-    if not _PROJECT.fullmatch(project) or ".." in project or project.endswith(".lock"):
+    if not is_name(project):
         raise UsageError(
             f"{project!r} can't be a project's name in a store",
             remedy="use 1 to 64 of A-Z a-z 0-9 . _ -, beginning with a letter or digit",

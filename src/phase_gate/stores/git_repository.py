@@ -87,6 +87,12 @@ class Answer(Value, kw_only=False):
     #: For a reader's eyes only: nothing is decided by it.
     complaint: str
 
+    @property
+    def first_line(self) -> str:
+        """The first line of the complaint, without secrets."""
+        message = next((row.strip() for row in self.complaint.splitlines() if row.strip()), "no answer")
+        return show_line(hide_secret(message))[:_LONGEST_COMPLAINT]
+
 
 class Sent(Value, kw_only=False):
     """A transaction as a commit."""
@@ -133,7 +139,7 @@ class Repository:
                     start_new_session=True,
                 )
             except OSError as error:
-                raise self._failed(str(error)) from error
+                raise self._failed(Answer(None, b"", str(error))) from error
             output = b""
             try:
                 with contextlib.suppress(TimeoutExpired):
@@ -149,12 +155,12 @@ class Repository:
     def _ask(self, *words: str, given: bytes = b"") -> bytes:
         answer = self.call(*words, given=given)
         if answer.status != 0:
-            raise self._failed(answer.complaint)
+            raise self._failed(answer)
         return answer.output
 
-    def _failed(self, complaint: str) -> StoreUnreachableError:
+    def _failed(self, answer: Answer) -> StoreUnreachableError:
         return StoreUnreachableError(
-            f"{self._shown} needs git, which fails: {first_line(complaint) or 'no answer'}",
+            f"{self._shown} needs git, which fails: {answer.first_line}",
             remedy=f"install git 2.30 or newer; if it is there, remove {self.folder}, which is a copy",
         )
 
@@ -291,9 +297,3 @@ def _end(process: Popen[bytes]) -> None:
 def _make_folder(path: Path) -> None:
     with refusing(path):
         path.mkdir(parents=True, exist_ok=True)
-
-
-def first_line(text: str) -> str:
-    """Return the first line of git's message, without secrets."""
-    message = next((row.strip() for row in text.splitlines() if row.strip()), "")
-    return show_line(hide_secret(message))[:_LONGEST_COMPLAINT]

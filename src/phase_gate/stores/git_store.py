@@ -16,7 +16,7 @@ from phase_gate.bound import sha256
 from phase_gate.errors import MovedError, RollbackError, StateError, StoreUnreachableError, UsageError
 from phase_gate.storage.git_command import try_git
 from phase_gate.stores.choosing import StoreAddress, hide_secret
-from phase_gate.stores.git_repository import ROLLBACK, Answer, Repository, Sent, first_line
+from phase_gate.stores.git_repository import ROLLBACK, Answer, Repository, Sent
 from phase_gate.stores.shared import UNKNOWN, Head, Tail
 
 _TASKS = "refs/phase-gate"
@@ -169,7 +169,7 @@ class GitStore:
     def _list_tips(self) -> dict[str, str]:
         """Return the last commit of each task: one question."""
         found = self._list_refs(f"{self._prefix}/*")
-        return {_unescape(ref.removeprefix(f"{self._prefix}/")): tip for ref, tip in found.items()}
+        return {ref.removeprefix(f"{self._prefix}/"): tip for ref, tip in found.items()}
 
     def _list_refs(self, pattern: str) -> dict[str, str]:
         answer = self._call("ls-remote", "--refs", "-q", "--", self._remote, pattern)
@@ -190,7 +190,7 @@ class GitStore:
     # --- names and errors -----------------------------------------------------------------------------------------
 
     def _ref(self, task: str) -> str:
-        return f"{self._prefix}/{_escape(task)}"
+        return f"{self._prefix}/{task}"
 
     def _moved(self, task: str) -> MovedError:
         return MovedError(f"another machine has added to task {task} in {self.shown}", remedy="try again")
@@ -201,7 +201,7 @@ class GitStore:
     def _refused(self, ref: str, answer: Answer) -> StoreUnreachableError:
         """Return the error for a push that is refused for another reason than a lost race."""
         return StoreUnreachableError(
-            f"{self.shown} does not accept {ref}{_complaint(answer)}",
+            f"{self.shown} does not accept {ref}: {answer.first_line}",
             remedy="let it accept pushes to refs/phase-gate/*, or use another remote",
         )
 
@@ -209,14 +209,9 @@ class GitStore:
         is_missing = os.path.isabs(self._remote) and not os.path.lexists(self._remote)
         asks = f"check the output of: git ls-remote {hide_secret(self._remote)}"
         return StoreUnreachableError(
-            f"{self.shown} does not answer{_complaint(answer)}",
+            f"{self.shown} does not answer: {answer.first_line}",
             remedy=f"git init --bare {self._remote}" if is_missing else asks,
         )
-
-
-def _complaint(answer: Answer) -> str:
-    line = first_line(answer.complaint)
-    return f": {line}" if line else ""
 
 
 def _head_of(sent: list[Sent]) -> Head:
@@ -225,16 +220,6 @@ def _head_of(sent: list[Sent]) -> Head:
 
 def _pause(number: int) -> None:
     time.sleep(_FIRST_PAUSE * 2**number * random.uniform(0.5, 1.5))
-
-
-def _escape(name: str) -> str:
-    """Return a task's name as a part of a ref's: some dots can't be in those."""
-    is_odd = ".." in name or name.endswith((".", ".lock"))
-    return name.replace(".", "%2E") if is_odd else name
-
-
-def _unescape(part: str) -> str:
-    return part.replace("%2E", ".")
 
 
 # --- which git remote an address means: as it is written, a folder, or a remote of the user's repository

@@ -23,7 +23,7 @@ from phase_gate.errors import (
     TamperedError,
 )
 from phase_gate.gate.state import state_to_json
-from phase_gate.storage.files import exists, load_json, read_bytes, set_aside, write_atomically
+from phase_gate.storage.files import exists, load_json, read_bytes, set_aside
 from phase_gate.storage.ledger import Line
 from phase_gate.storage.objects import unpack
 from phase_gate.storage.opening import Opened, read_beginning
@@ -34,8 +34,6 @@ from phase_gate.stores.shared import Head, SharedStore, Tail
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    from phase_gate.storage.lock import KernelLock
 
 _STORE_DAMAGED = "restore the store's ledger, or start again under another project name"
 _OTHER_PLACE = "PHASE_GATE_STORE=folder continues with the folder; to start again in the store, move the folder away"
@@ -56,12 +54,6 @@ class SharedTaskStore(TaskStore):
         return TaskStore(self.folder, **self._settings)
 
     # --- runs in progress ----------------------------------------------------------------------------------------
-
-    def hold(self, name: str) -> KernelLock:
-        lock = super().hold(name)
-        if not exists(self.here_file, self.files):
-            write_atomically(self.files, self.here_file, b"", durable=False)
-        return lock
 
     def _lives(self, lock: Path, mark: bytes, limit: float) -> bool:
         if exists(lock, self.files):
@@ -184,13 +176,11 @@ class SharedTaskStore(TaskStore):
         It is accepted when an event has recorded it; until then it is refused, or downloaded as on a new machine.
         """
         self.shared.forget(self.task)
-        tail = self.shared.read(self.task, Head())
-        with self.lock():
-            self._put_aside()
-            if tail.rows:
-                # The rollback guard must accept the new ledger, but remembers that a cycle was open.
-                self.expect(read_beginning(tail.rows.partition(b"\n")[0]).lineage)
-                self._take_over(Opened())
+        first, end, _ = self.shared.read(self.task, Head()).rows.partition(b"\n")
+        if end:
+            # The rollback guard must accept the new ledger, but remembers that a cycle was open.
+            self.expect(read_beginning(first).lineage)
+        self.download_again()
 
     def _put_aside(self) -> Path:
         """Give the files of the copy other names, and return that of its ledger. The caller holds the lock.
