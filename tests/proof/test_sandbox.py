@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import pytest
 
-from phase_gate.proof import namespace
+from phase_gate.proof import overlay
 from phase_gate.proof import sandbox as sandboxes
 from phase_gate.proof.experiment import make_proof
 from phase_gate.proof.sandbox import Kind, Sandbox
@@ -145,7 +145,7 @@ def test_links_are_replaced_never_followed(tmp_path: Path) -> None:
     (sandbox / "tool.sh").touch(0o755)
     (tmp_path / "kept.pyc").touch()
     (sandbox / "__pycache__").symlink_to(tmp_path)
-    namespace.write_overlay(str(sandbox), [], [""], {"calc.py": b"inside", "tool.sh": b""})
+    overlay.write_overlay(str(sandbox), [], [""], {"calc.py": b"inside", "tool.sh": b""})
     assert (tmp_path / "kept.pyc").exists()
     assert os.access(sandbox / "tool.sh", os.X_OK)
     assert outside.read_text(encoding="utf-8") == "outside"
@@ -278,9 +278,7 @@ def test_two_proofs_at_once_beside_a_run(tmp_path: Path, kind: Kind) -> None:
 
 
 def test_where_mounts_are_refused_the_sandbox_is_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    refuses = tmp_path / "refuses.py"
-    refuses.write_text(f"import os\n\nos._exit({namespace.NO_SANDBOX})\n", encoding="utf-8")
-    monkeypatch.setattr(namespace, "__file__", str(refuses))
+    monkeypatch.setattr(sandboxes, "_MOUNT", "exit 1")
     monkeypatch.setattr(sandboxes, "_refused", set())
     proof = prove(tmp_path / "project", {"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD}, TARGETS)
     assert (verdicts(proof), proof.sandbox) == ({"test_add": "proven"}, "copied")

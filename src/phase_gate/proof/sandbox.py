@@ -1,8 +1,8 @@
 """Run pytest in a sandbox: a copy of the project in which some files are replaced and others are left out.
 
-The sandbox is at the project's own path if the system allows it (`namespace`), else in a copied folder. Results come
-back through a pipe, because sandboxes of coding agents may block sockets. The code at the other end is in `inside`.
-The user's files are never written, and the sandbox is removed afterwards.
+The sandbox is at the project's own path if the system allows it, else in a copied folder. Results come back through a
+pipe, because sandboxes of coding agents may block sockets. The code at the other end is in `inside`. The user's files
+are never written, and the sandbox is removed afterwards.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from phase_gate.proof import namespace
+from phase_gate.proof import overlay
 from phase_gate.storage.listing import SKIPPED_FOLDERS
 from phase_gate.storage.root import is_in_environment
 from phase_gate.values import Value, field
@@ -38,6 +38,18 @@ _OUR_VARIABLES = "PHASE_GATE_"
 _refused: set[str] = set()
 #: Where Linux lists what is mounted.
 _MOUNTS = "/proc/self/mountinfo"
+#: Mounts an overlay over the working directory, with its files in memory: they disappear with the last process in the
+#: namespace, however that process ends. The arguments are an empty folder, further options, and the command to run.
+_MOUNT = """\
+set -e
+mount -t tmpfs -o mode=700 none "$1"
+mkdir -m 755 "$1/upper" "$1/work"
+mount -t overlay -o "lowerdir=.,upperdir=$1/upper,workdir=$1/work$2" none .
+umount -l "$1"
+cd "$PWD"
+shift 2
+exec "$@"
+"""
 #: How much of pytest's output is kept, to explain a run without results.
 _OUTPUT_KEPT = 4000
 
@@ -91,15 +103,14 @@ def visit_sandbox(sandbox: Sandbox, arguments: Iterable[str], order: Mapping[str
     root = os.path.realpath(sandbox.root)
     if _may_mount(root):
         # The repository may begin above the root, outside of the mount.
-        heard = _hear(root, arguments, order, limit, {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"}, mounts=sandbox)
-        if heard.status != namespace.NO_SANDBOX:
-            return heard
+        with contextlib.suppress(NoSandboxError):
+            return _hear(root, arguments, order, limit, {"GIT_DISCOVERY_ACROSS_FILESYSTEM": "1"}, mounts=sandbox)
         _refused.add("mounted")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
         try:
             folder = str(_link_neighbours(Path(os.path.realpath(made)), root))
             _copy_project(root, folder)
-            namespace.write_overlay(folder, sandbox.left_out, sandbox.folders, sandbox.contents)
+            overlay.write_overlay(folder, sandbox.left_out, sandbox.folders, sandbox.contents)
         except (OSError, shutil.Error) as error:
             raise NoSandboxError(f"the project could not be copied: {error}") from error
         roots = [os.path.normpath(os.path.join(folder, path)) for path in _import_roots(root)]
@@ -109,7 +120,7 @@ def visit_sandbox(sandbox: Sandbox, arguments: Iterable[str], order: Mapping[str
 
 
 def _may_mount(root: str) -> bool:
-    if not sys.platform.startswith("linux") or "mounted" in _refused:
+    if not sys.platform.startswith("linux") or "mounted" in _refused or shutil.which("unshare") is None:
         return False
     mounts = Path(_MOUNTS).read_text(encoding="utf-8", errors="surrogateescape")
     # An overlay would hide anything that is mounted below the root.
@@ -128,7 +139,7 @@ def _hear(
     own: Mapping[str, str],
     mounts: Sandbox | None = None,
 ) -> Heard:
-    """Copy the reporter for one run, run pytest, and return the answers.
+    """Copy the reporter for one run, run pytest, and return the answers. Raises NoSandboxError if it can't be mounted.
 
     :param own: environment variables for this kind of sandbox.
     :param mounts: the sandbox to mount first.
@@ -154,7 +165,7 @@ def _hear(
         package = _lay_in_reporter(temporary, {**order, **more})
         command = [sys.executable, "-m", "pytest", "-p", f"{package}.reporter", *arguments]
         if mounts is not None:
-            command = _mounting(mounts, command, root, temporary / "plan")
+            command = _mounting(mounts, command, temporary)
         began = time.monotonic()
         process = subprocess.Popen(
             command,
@@ -168,6 +179,8 @@ def _hear(
         )
         theirs.close()
         received, is_late = _listen(process, reading, limit)
+        if (temporary / "plan").exists():
+            raise NoSandboxError("the system does not allow to mount it")
         printed.seek(max(0, os.fstat(printed.fileno()).st_size - _OUTPUT_KEPT))
         answers = map(_read_line, received.split(b"\n"))
         return Heard(
@@ -190,19 +203,27 @@ def _lay_in_reporter(folder: Path, order: Mapping[str, Any]) -> str:
     return package
 
 
-def _mounting(sandbox: Sandbox, command: list[str], root: str, file: Path) -> list[str]:
-    """Write what to mount into a file; return the command that mounts it, and then runs the other command."""
-    plan = {
-        "command": command,
-        "root": root,
-        "uid": os.getuid(),
-        "gid": os.getgid(),
-        "left_out": sorted(sandbox.left_out),
-        "caches": sorted(sandbox.folders),
-        "contents": dict(sandbox.contents),
-    }
-    file.write_bytes(marshal.dumps(plan))
-    return [sys.executable, "-I", "-S", namespace.__file__, str(file)]
+def _mounting(sandbox: Sandbox, command: list[str], temporary: Path) -> list[str]:
+    """Write what differs into a file; return the command that mounts the sandbox, and then runs the other command.
+
+    An ordinary user may mount in a user namespace. In a second one inside it, the tests have their own user id and no
+    capabilities.
+    """
+    plan, memory = temporary / "plan", temporary / "memory"
+    plan.write_bytes(marshal.dumps((sorted(sandbox.left_out), sorted(sandbox.folders), dict(sandbox.contents))))
+    memory.mkdir()
+    mount = ["sh", "-c", _MOUNT, "sh", str(memory)]
+    write = [sys.executable, "-I", "-S", overlay.__file__, str(plan)]
+    uid, gid = os.getuid(), os.getgid()
+    if uid == 0:
+        return ["unshare", "--mount", *mount, "", *write, *command]
+    return [
+        *("unshare", "--mount", "--user", "--map-user=0", "--map-group=0"),
+        *(*mount, ",userxattr"),
+        *write,
+        *("unshare", "--user", f"--map-user={uid}", f"--map-group={gid}"),
+        *command,
+    ]
 
 
 def _listen(process: subprocess.Popen[bytes], reading: int, limit: float) -> tuple[bytes, bool]:
@@ -250,9 +271,7 @@ def _link_neighbours(folder: Path, root: str) -> Path:
     source = next((each for each in (top, *top.parents) if (each / ".git").exists()), top)
     for name in top.relative_to(source).parts:
         for entry in os.scandir(source):
-            if entry.name == ".git":
-                _point_at_repository(entry.path, folder)
-            elif entry.name != name:
+            if entry.name != name:
                 os.symlink(entry.path, folder / entry.name)
         source, folder = source / name, folder / name
         folder.mkdir()
@@ -277,28 +296,15 @@ def _copy_project(top: str, target: str) -> None:
             if name == ".git":
                 continue
             if os.path.islink(full):
-                os.symlink(_point_inside(full, top, target), copied)
+                # A link to a file of the project points to the sandbox's copy of it.
+                real = os.path.realpath(full)
+                is_inside = f"{real}{os.sep}".startswith(f"{top}{os.sep}")
+                os.symlink(os.path.relpath(real, folder) if is_inside else real, copied)
             elif os.path.isfile(full):
                 shutil.copy2(full, copied)
-    _point_at_repository(os.path.join(top, ".git"), Path(target))
-
-
-def _point_inside(link: str, top: str, target: str) -> str:
-    """Return the target of a copied link. A link to a file of the project points to the sandbox's copy of it."""
-    written, real = os.readlink(link), os.path.realpath(link)
-    if real != top and not real.startswith(top + os.sep):
-        return real
-    if not os.path.isabs(written):
-        return written
-    return os.path.normpath(os.path.join(target, os.path.relpath(real, top)))
-
-
-def _point_at_repository(repository: str, target: Path) -> None:
-    """Let git find the repository, because code under test may run git. Locks are optional, so git writes nothing."""
-    if os.path.isdir(repository):
-        Path(target, ".git").write_text(f"gitdir: {repository}\n", encoding="utf-8")
-    elif os.path.isfile(repository):
-        shutil.copy2(repository, os.path.join(target, ".git"))
+    # Code under test may run git. Locks are optional, so git writes nothing.
+    if os.path.exists(repository := os.path.join(top, ".git")):
+        os.symlink(repository, os.path.join(target, ".git"))
 
 
 def _import_roots(top: str) -> list[str]:
