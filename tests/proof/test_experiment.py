@@ -9,8 +9,9 @@ import pytest
 
 from phase_gate.proof import negative, sandbox_runs
 from phase_gate.proof.experiment import judge_target
+from phase_gate.proof.sandbox import Kind
 from phase_gate.proof.sandbox_runs import Report, SandboxRun, SandboxTest
-from phase_gate.proof.verdicts import Verdict
+from phase_gate.proof.verdicts import Proof, Verdict
 from phase_gate.values import replace
 from tests.proof.stories import ADD, TEST_ADD, WRONG, prove, verdicts
 
@@ -243,3 +244,154 @@ def test_what_imports_a_module_does_not_call_the_function_in_its_first_line(tmp_
         name: (f"calc.py::{name}",) for name in names
     }
     assert proof.starts == 4
+
+
+# --- what a source gives its tests
+
+_TEST = """\
+import time
+
+import pytest
+from calc import ROWS, double
+
+
+@pytest.mark.parametrize(("number", "expected"), {rows})
+def test_double(number, expected):
+    assert {check}
+"""
+_CODE = """\
+ROWS = {rows}
+
+
+def double(number):
+    return {answer}
+"""
+#: The rows of a source, with an id that stands in the test.
+_NAMED = "ROWS, ids=['one']"
+_SINGLE = "[pytest.param(*ROWS[0], id='one')]"
+_CHECK = "double(number) == expected"
+_MENDED = {"rows": "[(1, 2)]", "answer": "2 * number"}
+
+
+def step(
+    folder: Path,
+    table: str,
+    check: str = _CHECK,
+    red_rows: str = "[(1, 2)]",
+    **now: str,
+) -> Proof:
+    """Prove a step in which something changes: in RED `double` returns 0."""
+    then = {"rows": red_rows, "answer": "0"}
+    red = {"test_calc.py": _TEST.format(rows=table, check=check), "calc.py": _CODE.format(**then)}
+    return prove(folder, red, {"calc.py": _CODE.format(**{**then, **now})}, ["test_calc.py::test_double"])
+
+
+OTHER = "a row has another value with the change: test_calc.py::test_double[{}"
+_TIMED = "[(1, (time.time_ns(), 2))], ids=['one']"
+
+
+@pytest.mark.parametrize(
+    ("table", "given", "verdict", "message"),
+    [
+        pytest.param("ROWS", {"rows": "[(1, 2), (3, 6)]"}, "proven", "", id="a-registry-that-grows"),
+        pytest.param(_NAMED, {}, "proven", "", id="a-row-that-stays"),
+        pytest.param(_TIMED, {"check": "double(number) == expected[1]"}, "proven", "", id="another-one-in-every-run"),
+        pytest.param(
+            _NAMED,
+            {"red_rows": "[(1, None)]"},
+            "proven",
+            OTHER.format("one] expected was None"),
+            id="was-missing",
+        ),
+        *(
+            pytest.param(
+                table,
+                {"rows": "[(1, 0)]", "answer": "0"},
+                "row-changed",
+                "[one] expected was 2 in RED, and is 0 now; write it into the test, or put it back",
+                id=f"under-its-written-id-{number}",
+            )
+            for number, table in enumerate([_NAMED, _SINGLE])
+        ),
+        pytest.param(
+            "ROWS",
+            {"check": "[double(number)] == expected", "red_rows": "[(1, [2])]", "rows": "[(1, [0])]", "answer": "0"},
+            "cannot-be-proven",
+            OTHER.format("1-expected0]"),
+            id="under-an-id-that-pytest-made",
+        ),
+    ],
+)
+def test_what_a_source_gives_a_test(
+    tmp_path: Path, table: str, given: dict[str, str], verdict: str, message: str
+) -> None:
+    proof = step(tmp_path, table, **{**_MENDED, **given})
+    if verdict == "cannot-be-proven":
+        assert verdicts(proof)["test_double"] != "row-changed"
+    else:
+        assert verdicts(proof) == {"test_double": verdict}
+    assert message in " ".join((proof.targets[0].why, *proof.notes))
+    assert bool(proof.notes or proof.targets[0].is_disproven) is bool(message)
+
+
+def test_the_path_of_a_sandbox_is_no_other_value(tmp_path: Path, kind: Kind) -> None:
+    table = "[(1, (__file__, 2))], ids=['one']"
+    proof = step(tmp_path, table, check="double(number) == expected[1]", **_MENDED)
+    assert (verdicts(proof), proof.notes) == ({"test_double": "proven"}, ())
+
+
+_PROPERTY = """\
+import pytest
+from calc import double
+from hypothesis import given, settings, strategies
+
+
+@given(strategies.integers())
+def test_double(number):
+    assert double(number) == 2 * number
+"""
+_DOUBLE = "def double(number):\n    return number + number\n"
+_PROFILE = """\
+from hypothesis import HealthCheck, Phase, settings
+
+settings.register_profile("other", {})
+settings.load_profile("other")
+"""
+
+
+def try_profile(folder: Path, profile: str) -> Proof:
+    red = {
+        # In CI hypothesis has another one.
+        "conftest.py": "from hypothesis import settings\n\nsettings.load_profile('default')\n",
+        "test_calc.py": _PROPERTY,
+        "calc.py": "def double(number):\n    return number\n",
+    }
+    green = {"calc.py": f"{_PROFILE.format(profile)}\n\n{_DOUBLE}" if profile else _DOUBLE}
+    return prove(folder, red, green, ["test_calc.py::test_double"])
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("profile", ["", "max_examples=200", "deadline=None"])
+def test_hypothesis_that_tries_as_hard_as_before_is_no_other_test(tmp_path: Path, profile: str) -> None:
+    assert verdicts(try_profile(tmp_path, profile)) == {"test_double": "proven"}
+
+
+def test_hypothesis_is_not_compared_with_a_test_that_could_not_be_imported(tmp_path: Path) -> None:
+    proof = prove(tmp_path, {"test_calc.py": _PROPERTY}, {"calc.py": _DOUBLE}, ["test_calc.py::test_double"])
+    assert verdicts(proof) == {"test_double": "proven"}
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize(
+    ("profile", "message"),
+    [
+        ("max_examples=1", "100 examples in RED, and 1 now;"),
+        ("derandomize=True", "and 100 now, derandomized;"),
+        ("phases=list(Phase)[:5]", "without phase explain;"),
+        ("suppress_health_check=[HealthCheck.too_slow]", "without check too_slow;"),
+    ],
+)
+def test_hypothesis_that_tries_less_hard_is_another_test(tmp_path: Path, profile: str, message: str) -> None:
+    proof = try_profile(tmp_path, profile)
+    assert verdicts(proof) == {"test_double": "row-changed"}
+    assert message in proof.targets[0].why

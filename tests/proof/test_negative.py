@@ -12,7 +12,7 @@ import pytest
 
 from phase_gate.proof.inside import sentinel
 from phase_gate.proof.inside.sentinel import FALSE, TRUE, Nothing
-from phase_gate.proof.negative import empty
+from phase_gate.proof.negative import empty, read_target
 from phase_gate.proof.sandbox_runs import SENTINEL
 from tests.proof.stories import prove
 
@@ -176,3 +176,9 @@ def test_nothing_raises_by_itself_and_equals_nothing() -> None:
         assert not value < 3
     assert not FALSE
     assert TRUE
+
+
+@pytest.mark.parametrize("imports", ["from shop import calc", "import shop.calc as calc"])
+def test_a_name_is_taken_from_its_module(imports: str) -> None:
+    source = f"{imports}\n\n\ndef test_a():\n    check()\n\n\ndef check():\n    assert calc.two() == 2\n"
+    assert read_target("test_a.py::test_a", lambda path: source.encode()).taken == ("shop.calc.two",)

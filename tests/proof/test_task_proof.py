@@ -48,7 +48,7 @@ def events(project: Project) -> list[str]:
     [
         pytest.param("--phase=red tests", "", id="ours-and-files"),
         pytest.param("--phase red --exit-signal done -q", "-q", id="ours-with-values"),
-        pytest.param("-p phase_gate.plugin -pphase_gate.plugin -p xdist -pcov", "-p xdist -pcov", id="plugins"),
+        pytest.param("-p xdist -pcov", "-p xdist -pcov", id="plugins"),
         pytest.param("tests/test_a.py::test_x --two 2 tests", "--two 2", id="a-value-and-files"),
         pytest.param("--two=2 -- tests", "--two=2", id="a-value-in-the-word"),
         pytest.param("-v tests --doctest-modules", "-v tests --doctest-modules", id="what-may-be-a-value-stays"),
@@ -139,20 +139,6 @@ def test_without_sandboxes_it_says_what_is_not_shown(project: Project, monkeypat
     assert message in ran.text
     checked = project.gate("check", "--json")
     assert (checked.code, checked.document["notes"]) == (0, [message])
-
-
-def test_without_red_it_compares_with_the_base_that_is_configured(project: Project) -> None:
-    project.write({"phase-gate.yaml": "proof: {mode: required, base: main}\n"})
-    project.git("init", "-q", "-b", "main")
-    project.commit_all()
-    project.write(test_calc=FAILING_TESTS, calc=CALC)
-    project.run("--phase=green", "-v")
-    ran = project.run("--phase=green", "--exit-signal=done", "-v")
-    assert ran.code == 0
-    ran.has("2 of 2 targets: fail without the change, pass with it")
-    # Committed to the base, there is nothing new.
-    project.commit_all()
-    assert project.gate("prove").has("no test is new or changed since main: nothing to prove")
 
 
 @pytest.mark.sampled(3)

@@ -196,8 +196,8 @@ _OWN = ("quality", "git", "documents", "commands", "new_code")
 #: Providers of features that every task may have.
 _OF_FEATURES = {
     "sources": "phase_gate.evidence.quality:SOURCES",
-    "proof": "phase_gate.proof.provider:PROVIDER",
-    "beginning": "phase_gate.proof.provider:BEGINNING",
+    "proof": "phase_gate.proof.trial:PROVIDER",
+    "beginning": "phase_gate.proof.trial:BEGINNING",
 }
 
 

@@ -11,7 +11,6 @@ import posixpath
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.context import ignore
 from phase_gate.gate.inventory import join_id, split_id
 from phase_gate.proof.experiment import COMPILED, Show, make_proof
@@ -175,16 +174,6 @@ def settings_of_root(root: Path) -> tuple[str, ...]:
 
 
 # --- the proof of a change
-
-
-def prove_against(root: Path, revision: str, files: Mapping[str, str], *, seconds: float, show: Show = ignore) -> Proof:
-    """Return the proof of the tests since a revision, or a proof with the reason why it can't be compared with."""
-    try:
-        change = find_change(root, revision, files)
-    except NotAllowedError as error:
-        return Proof(problem=f"{error.problem}; try: {error.remedy}")
-    proof = prove_change(change, seconds=seconds, show=show)
-    return replace(proof, notes=(*proof.notes, sum_up(proof, change)))
 
 
 def prove_change(change: Change, *, seconds: float, show: Show = ignore) -> Proof:

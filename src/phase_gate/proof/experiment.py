@@ -12,23 +12,25 @@ A run without a result for a target proves nothing, and is never evidence agains
 
 from __future__ import annotations
 
+import ast
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
 from phase_gate.evidence.context import ignore
-from phase_gate.gate.inventory import bare_id
+from phase_gate.gate.inventory import bare_id, split_id
 from phase_gate.proof.negative import ChangedSource, NegativeControl
 from phase_gate.proof.sandbox import NoSandboxError, Sandbox
 from phase_gate.proof.sandbox_runs import Laboratory, Runs, SandboxRun
-from phase_gate.proof.target_source import TargetSource, find_changed_rows, judge_rows, name_references, read_target
 from phase_gate.proof.trial import Sandboxes, Trial
 from phase_gate.proof.unfailing import find_unfailing
 from phase_gate.proof.verdicts import MEANINGS, FunctionProof, Outcome, Proof, TargetProof, Targets, Verdict
 from phase_gate.source.functions import find_changed
+from phase_gate.source.syntax_names import named_functions
+from phase_gate.source.tests import parse_source
 from phase_gate.storage.snapshots import SnapshotError
 from phase_gate.values import replace
-from phase_gate.visible import name_first
+from phase_gate.visible import cut, name_first
 
 Show = Callable[[str], None]
 
@@ -77,16 +79,14 @@ class _Experiment:
         self._show("proof: the targets with the change")
         sandbox, treatments = self._treat()
         targets, controls = self._compare(controls, treatments, sandbox)
-        written = {each.id: read_target(each.id, sandbox.read) for each in targets}
         # In a pull request, a test may follow what has changed.
         if trial.has_control and not trial.is_change:
-            targets, notes = judge_rows(targets, controls, treatments[0], sandbox.read)
-            now = {path: source.text for path, source in self._sources.items()}
-            self._notes += [*notes, *name_references(written, self._sandboxes.before, now)]
+            targets, notes = judge_rows(targets, controls, treatments[0], sandbox)
+            self._notes += notes
         functions: tuple[FunctionProof, ...] = ()
         # If the gate is closed already, no further runs are needed. A pull request gets all results at once.
         if trial.is_change or not any(each.is_disproven for each in targets):
-            targets, functions = self._look_closer(targets, written, controls, treatments[0], sandbox)
+            targets, functions = self._look_closer(targets, controls, treatments[0], sandbox)
             targets = self._find_broken(targets)
         return Proof(
             targets=targets,
@@ -175,24 +175,19 @@ class _Experiment:
     # --- further experiments
 
     def _look_closer(
-        self,
-        targets: Targets,
-        written: Mapping[str, TargetSource],
-        controls: Runs,
-        treatment: SandboxRun,
-        sandbox: Sandbox,
+        self, targets: Targets, controls: Runs, treatment: SandboxRun, sandbox: Sandbox
     ) -> tuple[Targets, tuple[FunctionProof, ...]]:
         """Run the altered tests and the negative control. Return the targets with the results, and the functions."""
         self._show("proof: the targets expecting something else")
         targets = find_unfailing(targets, treatment, sandbox, self._laboratory)
         self._show("proof: the targets with emptied functions")
-        control = NegativeControl(targets, written, self._sources, treatment, sandbox, self._laboratory, self._checked)
+        control = NegativeControl(targets, self._sources, treatment, sandbox, self._laboratory, self._checked)
         targets, functions = control.run()
         judged = []
         for each in targets:
             # A target that failed by its own check without the change has shown that it can fail.
             if each.verdict == "checks-nothing" and self._failed_by_check(each.id, controls):
-                each = replace(each, verdict="proven")
+                each = replace(each, verdict="proven", why="")
             judged.append(each)
         return tuple(judged), functions
 
@@ -277,3 +272,72 @@ def _find_ending(target: str, treatments: Runs) -> str:
         return ""
     last = treatments[-1]
     return last.problem if not last.at_work or bare_id(last.at_work) == target else ""
+
+
+# --- values and settings that tests get from a source: changing them under the same test id changes the test, and no
+# test file shows it
+
+
+def judge_rows(targets: Targets, controls: Runs, treatment: SandboxRun, sandbox: Sandbox) -> tuple[Targets, list[str]]:
+    """Return the targets, with those refuted whose rows have changed their values, and notes about other rows.
+
+    Only rows whose id is written in a test file refute a target. Others may follow the sources, for example a registry.
+    """
+    refuted = dict(_find_weaker(controls, treatment))
+    notes = []
+    for test_id, name, before, after in find_changed_rows(controls, treatment):
+        target, row = bare_id(test_id), test_id.partition("[")[2].removesuffix("]")
+        message = f"[{row}] {name} was {cut(before)} in RED, and is {cut(after)} now"
+        # One control does not show that the value is stable. None in RED means that the value was missing.
+        is_plain = len(controls) > 1 and before != "None"
+        written = _written_ids(sandbox.read(split_id(test_id)[0]))
+        if is_plain and not written.isdisjoint({row, *row.split("-")}):
+            refuted.setdefault(target, f"{message}; write it into the test, or put it back")
+        else:
+            notes.append(f"a row has another value with the change: {target}{message}")
+    judged = (
+        replace(each, verdict="row-changed", why=refuted[each.id])
+        if each.id in refuted and each.verdict == "proven"
+        else each
+        for each in targets
+    )
+    return tuple(judged), notes
+
+
+def find_changed_rows(controls: Runs, treatment: SandboxRun) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the parameter values that the change has altered, and that are the same in every control.
+
+    Yields the test, the parameter, the old value and the new value.
+    """
+    values = [{test.id: test.values for test in run.tests} for run in controls]
+    for test in treatment.tests if values else ():
+        for name, after in test.values.items():
+            known = {others.get(test.id, {}).get(name, after) for others in values}
+            before = min(known)
+            if len(known) == 1 and before != after:
+                yield test.id, name, before, after
+
+
+def _written_ids(source: bytes) -> set[object]:
+    """Return the ids of rows that are written in a test file. Such a row must not change its values."""
+    found = set()
+    for each in named_functions(parse_source(source).body):
+        for decorator in each.node.decorator_list:
+            for given in ast.walk(decorator):
+                if isinstance(given, ast.keyword) and given.arg in ("id", "ids"):
+                    found |= {getattr(node, "value", None) for node in ast.walk(given.value)}
+    return found
+
+
+def _find_weaker(controls: Runs, treatment: SandboxRun) -> Iterator[tuple[str, str]]:
+    """Yield the tests that hypothesis checks less thoroughly with the change, and how."""
+    efforts = {test.id: test.effort for run in controls for test in run.tests if test.effort}
+    for test in treatment.tests:
+        before, after = efforts.get(test.id), test.effort
+        if not before or not after:
+            continue
+        lost = {*before["phases"]} - {*after["phases"]} | {*after["excuses"]} - {*before["excuses"]}
+        if after["max_examples"] < before["max_examples"] or lost:
+            examples = f"{before['max_examples']} examples in RED, and {after['max_examples']} now"
+            less = f"{examples}{''.join(f', {each}' for each in sorted(lost))}"
+            yield bare_id(test.id), f"hypothesis tries less hard: {less}; leave its settings to the tests"

@@ -8,15 +8,17 @@ changed module.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Literal, get_args
 
+from phase_gate.gate.inventory import split_id
 from phase_gate.proof.sandbox import Sandbox
 from phase_gate.proof.sandbox_runs import SENTINEL, Laboratory, SandboxRun
-from phase_gate.proof.target_source import TargetSource, statements_of
 from phase_gate.proof.verdicts import FunctionProof, TargetProof, Targets, Verdict
+from phase_gate.source.checks import find_function, has_check
 from phase_gate.source.functions import Function, walk_functions
-from phase_gate.source.syntax_names import FunctionNode, bound_names
+from phase_gate.source.syntax_names import FunctionNode, bound_names, last_name
+from phase_gate.source.tests import parse_source
 from phase_gate.values import Value, replace
 
 #: What an emptied function does: return a false value, return a true value, or modify its arguments.
@@ -57,7 +59,6 @@ class NegativeControl:
     """Runs the targets with functions that do nothing.
 
     :param targets: the targets with their verdicts so far. Only proven ones are tried.
-    :param written: target -> its parsed source.
     :param sources: the sources that the step has changed.
     :param treatment: the run with the change in `sandbox`. It contains the functions that each target calls.
     :param checked: files whose lines count as a target's own check.
@@ -66,7 +67,6 @@ class NegativeControl:
     def __init__(
         self,
         targets: Targets,
-        written: Mapping[str, TargetSource],
         sources: Mapping[str, ChangedSource],
         treatment: SandboxRun,
         sandbox: Sandbox,
@@ -74,7 +74,7 @@ class NegativeControl:
         checked: Collection[str],
     ) -> None:
         self._all, self._sources, self._sandbox, self._laboratory = targets, sources, sandbox, laboratory
-        self._targets = {each.id: written[each.id] for each in targets if each.verdict == "proven"}
+        self._targets = {each.id: read_target(each.id, sandbox.read) for each in targets if each.verdict == "proven"}
         self._checked = checked
         self._limit = max(_LEAST_SECONDS, _TIMES * treatment.seconds)
         functions = [_Unit(path, each.name, each) for path, source in sources.items() for each in source.functions]
@@ -114,9 +114,10 @@ class NegativeControl:
             written = self._targets.get(target.id)
             if written is None or not target.is_structural or not written.has_check or self._notices(target.id):
                 continue
-            for each in written.taken:
-                for path in filter(each.is_from, self._sources):
-                    unit = self._units.setdefault(f"{path}::{each.name}", _Unit(path, each.name))
+            for module, name in (each.rsplit(".", 1) for each in written.taken):
+                files = (f"/{module.replace('.', '/')}.py", f"/{module.replace('.', '/')}/__init__.py")
+                for path in (path for path in self._sources if f"/{path}".endswith(files)):
+                    unit = self._units.setdefault(f"{path}::{name}", _Unit(path, name))
                     unit.callers.setdefault(target.id, set())
                     found.append(unit)
         return list(dict.fromkeys(found))
@@ -193,7 +194,7 @@ class NegativeControl:
         if is_structural and not notices and not self._targets[target.id].has_check:
             verdict = "nothing-raised"
         elif is_vacuous:
-            verdict = "checks-nothing"
+            verdict, why = "checks-nothing", "its check holds for any answer, so compare the answer with a value"
             # A test that expects no effect has to pass if the code does nothing, although its check can fail.
             is_structural = is_structural and target.altered != "fails"
         elif is_structural and not notices:
@@ -221,7 +222,67 @@ def _passes_without_all(target: str, reached: Collection[_Unit]) -> bool:
 
 def _find_line(source: bytes, name: str) -> int:
     """Return the line in which a module binds this name. 1 if that is unknown."""
-    return next((node.lineno for node in statements_of(source) if name in bound_names(node)), 1)
+    return next((node.lineno for node in ast.parse(source).body if name in bound_names(node)), 1)
+
+
+# --- the source of a target
+
+
+class TargetSource(Value):
+    """The parts of a target's source that the negative control needs."""
+
+    #: The imported names that it calls, directly or in functions of its file: `module.name`, in the order of the calls.
+    taken: tuple[str, ...] = ()
+    #: True if unknown: a test may be inherited or generated.
+    has_check: bool = True
+
+
+def read_target(target: str, read: Callable[[str], bytes]) -> TargetSource:
+    """Parse the source of a target.
+
+    :param read: returns the content of a file.
+    """
+    file, name = split_id(target)
+    try:
+        tree = parse_source(read(file))
+    except (OSError, SyntaxError, ValueError):
+        return TargetSource()
+    if (test := find_function(tree, name)) is None:
+        return TargetSource()
+    imports = dict(_walk_imports(tree))
+    taken: dict[str, str] = {}
+    for call in _walk_calls(test, tree):
+        module, dot, called = ast.unparse(call.func).rpartition(".")
+        imported = imports.get(module if dot else called, "")
+        full = f"{imported}.{called}" if dot and imported else imported
+        if "." in full:
+            taken[full] = called
+    return TargetSource(taken=tuple(taken), has_check=has_check(test, tree, under_test=set(taken.values())))
+
+
+def _walk_imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield each imported name as the file calls it, and with its module. Leading dots are left out."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((each.asname or each.name, each.name) for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            prefix = f"{node.module}." if node.module else ""
+            yield from ((each.asname or each.name, f"{prefix}{each.name}") for each in node.names)
+
+
+def _walk_calls(test: FunctionNode, tree: ast.Module) -> Iterator[ast.Call]:
+    functions = {node.name: node for node in ast.walk(tree) if isinstance(node, FunctionNode)}
+    waiting, seen = [test], {test.name}
+    while waiting:
+        for statement in waiting.pop(0).body:
+            for node in ast.walk(statement):
+                if not isinstance(node, ast.Call):
+                    continue
+                yield node
+                name = last_name(node.func)
+                if name in functions and name not in seen:
+                    seen.add(name)
+                    waiting.append(functions[name])
 
 
 # --- emptying functions

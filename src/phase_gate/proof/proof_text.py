@@ -14,8 +14,6 @@ from phase_gate.workflow.names import PASSES_ALREADY
 
 #: Problems come first.
 _ORDER = "-?!=+ "
-#: Advice for a test that checks nothing.
-_COMPARE = "its check holds for any answer, so compare the answer with a value"
 
 
 class Row(Value):
@@ -90,11 +88,9 @@ def _row(target: TargetProof, proof: Proof, change: Change | None, *, strict: bo
 
 
 def _describe(proof: Proof, target: TargetProof, change: Change | None) -> str:
-    description = MEANINGS[target.verdict].description
+    description = target.description
     if change is not None and target.verdict == "fails-with":
-        description = "fails with the change"  # no tests are frozen: the sandbox has all files of the project
-    if why := target.why or (_COMPARE if target.verdict == "checks-nothing" else ""):
-        description = f"{description}: {why}"
+        description = f"fails with the change{target.reason}"  # no tests are frozen
     if target.worked_with:
         description = f"{description}; {describe_broken(target)}"
     places = {f"{each.file}::{each.name}": each.place for each in proof.functions}

@@ -17,10 +17,9 @@ from phase_gate.gate.measured import Finding, cap_findings
 from phase_gate.gate.measuring import GUARD, describe_missing_proof, wants_proof
 from phase_gate.gate.state import Case, Event, ProofRecord, State
 from phase_gate.gate.verdict import Signal
-from phase_gate.proof.base import prove_against
 from phase_gate.proof.experiment import Show, make_proof
 from phase_gate.proof.trial import Trial
-from phase_gate.proof.verdicts import MEANINGS, Proof, TargetProof, describe_broken
+from phase_gate.proof.verdicts import Proof, TargetProof, describe_broken
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.snapshots import FileSnapshot, files_at_cycle_start, hidden_sources
 from phase_gate.task import Task
@@ -72,7 +71,7 @@ def prove_now(task: Task, *, at: str, show: Show = ignore, seconds: float | None
     if phase is None or GUARD not in phase.gate_1.guards:
         problem = f"{state.phase} has no proof: a proof is about targets that already pass"
         raise NotAllowedError(problem, remedy=f"continue to GREEN, or {base}")
-    if not state.freeze.red_exited and not settings.base:
+    if not state.freeze.red_exited:
         raise NotAllowedError("RED was never seen in this cycle: there is nothing to compare with", remedy=base)
     tree, allowed = task.tree, settings.seconds if seconds is None else seconds
     proof = _make(task, phase, tree.files, tree.digest, seconds=allowed, at=at, show=show)
@@ -95,14 +94,11 @@ def load_proof(task: Task) -> Proof | None:
 def _make(
     task: Task, phase: Phase, files: Mapping[str, str], tree: str, *, seconds: float, at: str, show: Show
 ) -> Proof:
-    """Return the proof against RED. Without a RED, compare with the revision in the project's settings, if any.
+    """Return the proof against RED.
 
     :param at: the current time, because waivers expire.
     """
-    base, state = task.project.configuration.proof.base, task.state
-    if base and not state.freeze.red_exited:
-        return prove_against(task.project.root, base, files, seconds=seconds, show=show)
-    objects = task.store.objects
+    state, objects = task.state, task.store.objects
     frozen = objects.load_frozen(state.freeze.current)
     if not state.freeze.red_exited or frozen is None or state.targets is None:
         return Proof(problem="RED was never seen in this cycle")
@@ -160,11 +156,9 @@ def kept_arguments(arguments: Iterable[str]) -> tuple[str, ...]:
     waiting = list(arguments)
     while waiting:
         word = waiting.pop(0)
-        value = waiting.pop(0) if waiting and word.startswith("-") and not waiting[0].startswith("-") else None
-        name = value if word == "-p" else word.removeprefix("-p")
-        is_ours = word.startswith(_OUR_OPTIONS) or (name or "").startswith("phase_gate.")
-        if word.startswith("-") and word != "--" and not is_ours:
-            found += [word] if value is None else [word, value]
+        value = [waiting.pop(0)] if word.startswith("-") and waiting and not waiting[0].startswith("-") else []
+        if word.startswith("-") and word != "--" and not word.startswith(_OUR_OPTIONS):
+            found += [word, *value]
     return tuple(found)
 
 
@@ -177,13 +171,12 @@ def _recorded(record: ProofRecord, at: str) -> Event:
 
 def record_of(proof: Proof, task: Task, *, tree: str, iteration: int) -> ProofRecord:
     """Return the part of a proof that the gate needs. Store the whole proof as an object."""
-    state, settings = task.state, task.project.configuration.proof
-    required = settings.mode == "required"
+    state, required = task.state, task.project.configuration.proof.mode == "required"
     weakened = _weakened(task) if required or task.store.is_driven() else ()
     metrics = metrics_of(proof, required=required)
     metrics["proof_objections"] = int(metrics["proof_objections"] or 0) + len(weakened)
-    # The verdict shows if RED was never seen.
-    is_noted = not (state.freeze.red_exited or settings.base)
+    # The verdict shows by itself if RED was never seen.
+    is_noted = proof.problem and state.freeze.red_exited
     return ProofRecord(
         tree=tree,
         freeze=state.freeze.current,
@@ -191,7 +184,7 @@ def record_of(proof: Proof, task: Task, *, tree: str, iteration: int) -> ProofRe
         iteration=iteration,
         metrics=metrics,
         findings=cap_findings((*findings_of(proof, required=required), *weakened)),
-        notes=proof.notes if is_noted or not proof.problem else (*proof.notes, describe_missing_proof(proof.problem)),
+        notes=(*proof.notes, *([describe_missing_proof(proof.problem)] if is_noted else [])),
         problem=proof.problem,
     )
 
@@ -239,7 +232,6 @@ def findings_of(proof: Proof, *, required: bool) -> Iterator[Finding]:
 
 def _finding(target: TargetProof, *, required: bool) -> Finding:
     closes = target.closes(required=required)
-    reason = f": {target.why}" if target.why else ""
     return Finding(
         slug=GUARD if closes or target.verdict != "checks-nothing" else "checks-nothing",
         guard=GUARD,
@@ -247,5 +239,5 @@ def _finding(target: TargetProof, *, required: bool) -> Finding:
         id=target.id,
         file=split_id(target.id)[0],
         line=target.line if target.verdict == "cannot-fail" else None,
-        detail=f"{MEANINGS[target.verdict].description}{reason}",
+        detail=target.description,
     )

@@ -1,4 +1,7 @@
-"""The input of an experiment, and the files of its sandboxes: which are restored, left out, or added again."""
+"""The input of an experiment, and the files of its sandboxes: which are restored, left out, or added again.
+
+The project's files are saved for it when a phase ends, and when a cycle begins.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,15 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES
 from pathlib import Path
+from typing import Any
 
+from phase_gate.codec import to_json
+from phase_gate.evidence.context import EvidenceContext, Provider
+from phase_gate.gate.measured import Measured
 from phase_gate.proof.sandbox import Sandbox
 from phase_gate.source.pytest_settings import is_test_side
-from phase_gate.storage.snapshots import FileSnapshot, read_snapshot
+from phase_gate.storage.git_command import head_of
+from phase_gate.storage.snapshots import FileSnapshot, hidden_sources, read_snapshot, take_snapshot
 from phase_gate.values import Value, replace
 
 #: The limit of a run is at least this multiple of the time that the targets took outside of a sandbox.
@@ -144,3 +152,34 @@ def _beside(sources: Iterable[str], suffixes: Iterable[str]) -> frozenset[str]:
     """Return the paths of these sources with other suffixes."""
     stems = [path.removesuffix(".py") for path in sources if path.endswith(".py")]
     return frozenset(f"{stem}{suffix}" for stem in stems for suffix in suffixes)
+
+
+# --- what is saved for a later trial
+
+
+class ProofProvider(Provider):
+    """Saves the files, and measures nothing: the proof is made when a phase would exit, and recorded in the ledger."""
+
+    def measure(self, context: EvidenceContext) -> Measured:
+        return Measured()
+
+    def remember(self, context: EvidenceContext) -> Any:
+        if context.configuration.proof.mode == "off":
+            return None
+        files = context.files()
+        return to_json(take_snapshot(context.root, {**files, **hidden_sources(files, context.beside())}))
+
+
+class BeginningProvider(ProofProvider):
+    """Saves the files from the start of a cycle: those that the last green cycle left, else the last commit.
+
+    The first run of RED would be too late, because its tests, and perhaps stubs, are written by then.
+    """
+
+    def remember(self, context: EvidenceContext) -> Any:
+        left = context.recall("proof at exit") or context.recall("proof")
+        commit = "" if left else head_of(context.root)
+        return left or (to_json(FileSnapshot(commit=commit)) if commit else None)
+
+
+PROVIDER, BEGINNING = ProofProvider(), BeginningProvider()

@@ -97,6 +97,15 @@ class TargetProof(Value):
     def is_disproven(self) -> bool:
         return self.has("refuted") and not self.is_tolerated
 
+    @property
+    def description(self) -> str:
+        """The verdict as text, with the reason."""
+        return f"{MEANINGS[self.verdict].description}{self.reason}"
+
+    @property
+    def reason(self) -> str:
+        return f": {self.why}" if self.why else ""
+
     def has(self, kind: str) -> bool:
         """Return whether its verdict is of this kind."""
         return kind in MEANINGS[self.verdict].kinds

@@ -136,8 +136,6 @@ class ProofSettings(Value):
     #: `on`: disproven targets close the gate, and unproven ones are shown; `required`: unproven ones close it, too.
     mode: ProofMode = "on"
     seconds: float = field(default=60.0, minimum=1)
-    #: A git revision to compare with if RED was not seen in this cycle; empty for no proof then.
-    base: str = ""
 
 
 class Configuration(Value):

@@ -256,9 +256,11 @@ def _effort(item: pytest.Item) -> dict[str, object]:
         return {}
     return {
         "max_examples": chosen.max_examples,
-        "phases": sorted(each.name for each in chosen.phases),
-        "derandomize": chosen.derandomize,
-        "suppress_health_check": sorted(each.name for each in chosen.suppress_health_check),
+        "phases": [f"without phase {each.name}" for each in chosen.phases],
+        "excuses": [
+            *(f"without check {each.name}" for each in chosen.suppress_health_check),
+            *(["derandomized"] if chosen.derandomize else []),
+        ],
     }
 
 
