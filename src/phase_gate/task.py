@@ -13,7 +13,7 @@ from pathlib import Path
 
 from phase_gate.codec import from_json
 from phase_gate.errors import NotAllowedError, PhaseGateError, TamperedError
-from phase_gate.gate.state import DRIVE, Event, State, parts_of
+from phase_gate.gate.state import DRIVE, Event, State
 from phase_gate.project import Project
 from phase_gate.storage.fingerprint import Tree, changed_since_last_run, list_matcher
 from phase_gate.storage.ledger import REPAIR
@@ -114,18 +114,11 @@ class Task:
     @functools.cached_property
     def rules(self) -> Workflow:
         """The rules that the task began with and keeps, or that its last run was judged by; else the project's."""
-        kept = self._kept_rules
-        if kept is not None:
-            return kept
+        if self.state.is_pipeline:
+            return self._read_rules(self.state.work.rules, "workflow")
         if self.state.rules is None:
             return self.project.workflow()
         return self._read_rules(self.state.rules)
-
-    @functools.cached_property
-    def _kept_rules(self) -> Workflow | None:
-        places = (part.rules(value) for part, value in parts_of(self.state))
-        place = next((place for place in places if place is not None), None)
-        return None if place is None else self._read_rules(*place)
 
     def _read_rules(self, name: str, key: str | None = None) -> Workflow:
         if name not in self._known:
@@ -141,10 +134,8 @@ class Task:
     @functools.cached_property
     def tree(self) -> Tree:
         """The current files that the task's verdict depends on."""
-        for part, value in parts_of(self.state):
-            files = part.listed_files(value)
-            if files is not None:
-                return take_listed_tree(self.project, files)
+        if self.state.is_verify_task:
+            return take_listed_tree(self.project, self.state.work.spec.files)
         return self.project.take_tree(beside=self.state.beside, reports=self.state.reports)
 
     @functools.cached_property
@@ -194,7 +185,7 @@ class Task:
     @property
     def _phase_to_type(self) -> str:
         # Rules that are kept need not be those that `auto` would look into.
-        return str(self.state.phase) if any(part.rules(value) for part, value in parts_of(self.state)) else "auto"
+        return str(self.state.phase) if self.state.is_pipeline else "auto"
 
     @functools.cached_property
     def takes_run(self) -> bool:

@@ -12,7 +12,7 @@ from phase_gate.gate.freshness import hint_at_outputs
 from phase_gate.gate.judging import evaluate_again, evaluate_call, evaluate_without_run
 from phase_gate.gate.measured import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
 from phase_gate.gate.order import stuck_error
-from phase_gate.gate.state import Measurement, State, parts_of
+from phase_gate.gate.state import DRIVE, Measurement, State
 from phase_gate.gate.verdict import ABSENT, Evaluation, Signal, phase_command, show_next, start_command, strictest
 from phase_gate.project import Project
 from phase_gate.proof.task_proof import prove_before_exit
@@ -142,12 +142,11 @@ def leave_signal(task: Task, signal: Signal) -> None:
 
 def leave_answer(task: Task, signal: Signal, file: Path) -> None:
     """Leave the answer of a driven agent for its drive, which runs the tests first."""
-    at_work = [(part, value) for part, value in parts_of(task.state) if part.holds_signal(value)]
-    if not at_work:
+    drive = task.state.parts.get(DRIVE)
+    if drive is None or not drive.holds_signal:
         raise NotAllowedError("no drive is working on this task", remedy="answer for your own task")
-    for part, value in at_work:
-        if why := part.refuses_answer(value, signal.answer):
-            raise NotAllowedError(why, remedy="stop here: the drive asks a person")
+    if signal.answer == "done" and drive.settings.signal == "ask":
+        raise NotAllowedError("a person gives the signal in this drive", remedy="stop here: the drive asks a person")
     write_signal_file(file, signal)
 
 

@@ -75,6 +75,11 @@ class DriveState(Value):
     reason: str = ""
 
     @property
+    def holds_signal(self) -> str:
+        """Why no done signal is accepted during an iteration; empty between two."""
+        return f"phase-gate drive is in iteration {self.number}, and judges it" if self.began_at else ""
+
+    @property
     def spent(self) -> str:
         return f"{count(self.number, 'iteration')}, {show_duration(self.seconds)}"
 
@@ -112,14 +117,6 @@ class DrivePart(Part):
         if event.kind == "drive-ended":
             return replace(value, began_at="", outcome=data["outcome"], reason=data["reason"])
         return value
-
-    def holds_signal(self, value: DriveState) -> str:
-        return f"phase-gate drive is in iteration {value.number}, and judges it" if value.began_at else ""
-
-    def refuses_answer(self, value: DriveState, answer: str) -> str:
-        if answer == "done" and value.settings.signal == "ask":
-            return "a person gives the signal in this drive"
-        return ""
 
     def sections(self, value: DriveState) -> tuple[Section, ...]:
         ended = f"{value.outcome}: {value.reason}" if value.outcome else "not ended"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from phase_gate import exit_codes
 from phase_gate.gate.breaker import at_time, describe_open
-from phase_gate.gate.state import State, parts_of
+from phase_gate.gate.state import WORK, State, load_part
 from phase_gate.gate.verdict import LET_ONE_RUN, SAY_WHY, Evaluation, Status, Verdict
 from phase_gate.values import replace
 from phase_gate.visible import name_first
@@ -57,8 +57,8 @@ def assess(
     """
     if state.phase is None:
         return CurrentStatus("unstarted", "no run is recorded yet", begin)
-    for part, value in parts_of(state):
-        standing = part.current_status(value, state, tree=tree, gate_1_only=gate_1_only)
+    if state.work is not None:
+        standing = load_part(WORK).current_status(state, tree=tree, gate_1_only=gate_1_only)
         if standing is not None:
             return standing
     if state.is_stuck:

@@ -23,7 +23,7 @@ from phase_gate.gate.measured import (
 )
 from phase_gate.gate.measuring import PROOF_SLUGS, code_as_tested, proof_measured
 from phase_gate.gate.order import next_phase
-from phase_gate.gate.state import Case, Claims, Event, State, parts_of
+from phase_gate.gate.state import WORK, Case, Claims, Event, State, load_part
 from phase_gate.gate.verdict import (
     PREMATURE,
     Evaluation,
@@ -70,10 +70,9 @@ def judgement_events(
         where = {"phase": evaluation.phase, "iteration": evaluation.iteration, "premature": evaluation.is_premature}
         events.append(Event(kind="signal-spent", data={**as_dict(reading), **where}, at=at))
     exit_data: dict[str, Any] = {}
-    for part, value in parts_of(case.state):
-        more, also = part.verdict_events(value, evaluation, case, look=look)
+    if case.state.work is not None:
+        more, exit_data = load_part(WORK).verdict_events(evaluation, case, look=look)
         events += more
-        exit_data |= also
     if evaluation.can_exit:
         data: dict[str, Any] = {
             "phase": phase.name,
@@ -157,9 +156,7 @@ def conclude(evaluation: Evaluation, case: Case, breaker: Breaker | None = None)
     :param breaker: the breaker after the evaluated run, if there is one.
     """
     evaluation = with_breaker(evaluation, breaker or at_time(case.state.breaker, case.at))
-    for part, value in parts_of(case.state):
-        evaluation = part.with_consequences(value, evaluation, case)
-    return evaluation
+    return evaluation if case.state.work is None else load_part(WORK).with_consequences(evaluation, case)
 
 
 def evaluate_call(case: Case, *, why: str) -> Evaluation:

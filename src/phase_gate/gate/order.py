@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from phase_gate.errors import NotAllowedError, PhaseOrderError, UsageError
 from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered
-from phase_gate.gate.state import WORK, Event, State, parts_of, pipeline_part
+from phase_gate.gate.state import WORK, Event, State, load_part, pipeline_part
 from phase_gate.gate.verdict import phase_command, show_next, start_command
 from phase_gate.values import Literal, Value, as_dict
 from phase_gate.workflow.model import Phase, Workflow
@@ -94,11 +94,8 @@ def decide_entry(state: State, workflow: Workflow, requested: str) -> Entry:
 
 def next_phase(state: State, workflow: Workflow, current: Phase) -> tuple[str, How]:
     """Return the phase that follows the current one after its exit, and how it is entered."""
-    for part, value in parts_of(state):
-        way = part.following(value, workflow, current)
-        if way is not None:
-            return way
-    return current.next, "next"
+    way = load_part(WORK).following(state, workflow, current) if state.work is not None else None
+    return way or (current.next, "next")
 
 
 def stuck_error(state: State) -> PhaseOrderError:
@@ -196,7 +193,7 @@ def entry_events(
     if entry.enters:
         data = {"phase": entry.phase.name, "how": entry.how, "remembered": dict(remembered.phase), "run": run}
         if part is not None:
-            value = None if entry.begins_cycle else state.parts.get(WORK)
+            value = None if entry.begins_cycle else state.work
             before, more = part.enter(value, state, workflow, entry, remembered)
             data |= more
             events += before

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from phase_gate.codec import from_json, to_json
 from phase_gate.gate.breaker import Breaker
@@ -230,12 +230,17 @@ class State(Value):
         return self.phase == STUCK
 
     @property
+    def work(self) -> Any:
+        """The work of a pipeline or a verify task; None for every other task."""
+        return self.parts.get(WORK)
+
+    @property
     def is_pipeline(self) -> bool:
-        return WORK in self.parts and bool(self.parts[WORK].is_pipeline)
+        return self.work is not None and bool(self.work.is_pipeline)
 
     @property
     def is_verify_task(self) -> bool:
-        return WORK in self.parts and not self.parts[WORK].is_pipeline
+        return self.work is not None and not self.work.is_pipeline
 
     def open_run(self, run: str) -> Run | None:
         return next((each for each in self.open_runs if each.id == run), None)
@@ -306,11 +311,6 @@ def load_part(name: str) -> Part:
 
     part: Part = import_module(PARTS[name][0]).PART
     return part
-
-
-def parts_of(state: State) -> Iterator[tuple[Part, Any]]:
-    """Return the parts of a task, each with its share of the state."""
-    return ((load_part(name), value) for name, value in state.parts.items())
 
 
 def pipeline_part(workflow: Workflow) -> Part | None:

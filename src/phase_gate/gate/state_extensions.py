@@ -19,7 +19,10 @@ from phase_gate.workflow.model import Phase, Workflow
 
 
 class Part:
-    """The interface between `gate` and a part. `value` is the part's share of the state; defaults have no effect."""
+    """The interface between `gate` and a part. `value` is the part's share of the state; defaults have no effect.
+
+    From `evidence` on, only the part of a task's work is asked.
+    """
 
     #: The type of that share.
     kind: type[Value]
@@ -31,38 +34,19 @@ class Part:
         """Return the share after one more event; None if the task has none."""
         raise NotImplementedError
 
-    def rules(self, value: Any) -> tuple[str, str] | None:
-        """Return the location of the rules that the task keeps from its start: the name of an object, and a key in it.
-
-        None: use the rules of its last run.
-        """
-        return None
-
-    def listed_files(self, value: Any) -> tuple[str, ...] | None:
-        """Return more files, folders and globs that a verdict covers, apart from the sources; None: imported files."""
-        return None
+    def sections(self, value: Any) -> tuple[Section, ...]:
+        """Return the part's sections in the report on a task."""
+        return ()
 
     def evidence(self) -> Any:
         """Return the part's `evidence.gathering.PartEvidence`, which gathers and remembers; None if there is none."""
         return None
 
-    def current_status(self, value: Any, state: State, *, tree: str, gate_1_only: bool) -> CurrentStatus | None:
+    def current_status(self, state: State, *, tree: str, gate_1_only: bool) -> CurrentStatus | None:
         """Return the current status of the task; None if its phases and runs determine it."""
         return None
 
-    def holds_signal(self, value: Any) -> str:
-        """Return why no done signal is accepted while the part's process runs; empty if it is accepted."""
-        return ""
-
-    def refuses_answer(self, value: Any, answer: str) -> str:
-        """Return why the working agent may not give this answer; empty if it may."""
-        return ""
-
-    def sections(self, value: Any) -> tuple[Section, ...]:
-        """Return the part's sections in the report on a task."""
-        return ()
-
-    def following(self, value: Any, workflow: Workflow, current: Phase) -> tuple[str, How] | None:
+    def following(self, state: State, workflow: Workflow, current: Phase) -> tuple[str, How] | None:
         """Return the phase that follows after this one's exit, and how it is entered; None: as in the workflow."""
         return None
 
@@ -76,12 +60,12 @@ class Part:
         """Return the events before a phase of the part's workflow is entered, and data for the event that enters it."""
         return [], {}
 
-    def with_consequences(self, value: Any, evaluation: Evaluation, case: Case) -> Evaluation:
+    def with_consequences(self, evaluation: Evaluation, case: Case) -> Evaluation:
         """Return the verdict with its consequences."""
         return evaluation
 
     def verdict_events(
-        self, value: Any, evaluation: Evaluation, case: Case, *, look: Callable[[Phase], Remembered]
+        self, evaluation: Evaluation, case: Case, *, look: Callable[[Phase], Remembered]
     ) -> tuple[list[Event], dict[str, Any]]:
         """Return the events that follow from a verdict, and data for the exit event, if the phase exits.
 

@@ -15,7 +15,7 @@ from phase_gate.gate.breaker import Status, at_time
 from phase_gate.gate.events import apply
 from phase_gate.gate.freshness import CurrentStatus
 from phase_gate.gate.measured import describe_override
-from phase_gate.gate.state import NEW_STATE, Event, State, parts_of
+from phase_gate.gate.state import NEW_STATE, Event, State, load_part
 from phase_gate.gate.verdict import Evaluation, evaluation_to_json
 from phase_gate.project import Project
 from phase_gate.report.outcome_rows import COMPARED, Sampled, build_test_history
@@ -59,7 +59,7 @@ def read_story(project: Project, store: TaskStore) -> Story:
 
     builder, events, head = StoryBuilder(load), 0, ""
     lost: tuple[str, ...] = ()
-    standing = CurrentStatus(is_open=False, status="closed", reason="")  # any damage is reported instead
+    standing = CurrentStatus("closed", "")  # any damage is reported instead
     try:
         for line in store.lines():
             read_event(line, builder.see)
@@ -77,7 +77,7 @@ def read_story(project: Project, store: TaskStore) -> Story:
     story = builder.build(
         standing, LedgerCheck(events=events, head=head), at=now(), task=project.task, root=str(project.root), lost=lost
     )
-    sections = tuple(section for part, value in parts_of(builder.state) for section in part.sections(value))
+    sections = tuple(each for name, value in builder.state.parts.items() for each in load_part(name).sections(value))
     return _with_damage(replace(story, more=sections), damaged)
 
 
@@ -85,7 +85,7 @@ def _with_damage(story: Story, damaged: list[StateError]) -> Story:
     if not damaged:
         return story
     first = damaged[0]
-    closed = CurrentStatus(is_open=False, status="closed", reason=first.problem, next_hint=first.remedy)
+    closed = CurrentStatus("closed", first.problem, next_hint=first.remedy)
     check = replace(story.ledger, problem=first.problem, remedy=first.remedy)
     return replace(story, ledger=check, standing=closed)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from phase_gate.bound import os
 from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, StateError, StorageError, TamperedError
-from phase_gate.gate.state import SCHEMA, Event, Run, State
+from phase_gate.gate.state import DRIVE, SCHEMA, Event, Run, State
 from phase_gate.storage.files import (
     REAL,
     FileSystem,
@@ -171,11 +171,9 @@ class TaskStore(TaskReader):
 
     def refuse_while_driven(self, state: State) -> None:
         """Raise NotAllowedError during an iteration of a drive: only the drive itself may end the phase."""
-        from phase_gate.gate.state import parts_of
-
-        why = next(filter(None, (part.holds_signal(value) for part, value in parts_of(state))), "")
-        if why and self._command != DRIVER and self.is_driven():
-            raise NotAllowedError(why, remedy="wait for this iteration to end, then signal")
+        drive = state.parts.get(DRIVE)
+        if drive is not None and drive.holds_signal and self._command != DRIVER and self.is_driven():
+            raise NotAllowedError(drive.holds_signal, remedy="wait for this iteration to end, then signal")
 
     # --- reading -------------------------------------------------------------------------------------------------
 

@@ -30,6 +30,8 @@ from phase_gate.tasks.work import (
     Verification,
     Word,
     Work,
+    find_pipeline,
+    find_verification,
 )
 from phase_gate.values import fields, replace
 from phase_gate.visible import same_name
@@ -280,20 +282,15 @@ class WorkPart(Part):
     def reduce(self, value: Work | None, event: Event) -> Work | None:
         return change(value, event)
 
-    def rules(self, value: Work) -> tuple[str, str] | None:
-        return (value.rules, "workflow") if isinstance(value, Pipeline) else None
-
-    def listed_files(self, value: Work) -> tuple[str, ...] | None:
-        return value.spec.files if isinstance(value, Verification) else None
-
     def evidence(self) -> Any:
         from phase_gate.tasks.evidence import PipelineEvidence  # it reads files: needed only for runs and verdicts
 
         return PipelineEvidence()
 
-    def current_status(self, value: Work, state: State, *, tree: str, gate_1_only: bool) -> CurrentStatus | None:
+    def current_status(self, state: State, *, tree: str, gate_1_only: bool) -> CurrentStatus | None:
         """Return whether the gate of a verify task is open. It stays open for a committed task."""
-        if not isinstance(value, Verification):
+        value = find_verification(state)
+        if value is None:
             return None
         evaluation, look = state.evaluation, f"phase-gate verify status --task {value.task}"
         if value.commit:
@@ -314,10 +311,11 @@ class WorkPart(Part):
 
         return (describe_task(value),)
 
-    def following(self, value: Work, workflow: Workflow, current: Phase) -> tuple[str, How] | None:
-        if not isinstance(value, Pipeline):
+    def following(self, state: State, workflow: Workflow, current: Phase) -> tuple[str, How] | None:
+        pipeline = find_pipeline(state)
+        if pipeline is None:
             return None
-        way = following(value, workflow, current)
+        way = following(pipeline, workflow, current)
         return way.phase, way.how
 
     def cycle_data(self, remembered: Remembered) -> dict[str, Any]:
@@ -328,7 +326,7 @@ class WorkPart(Part):
         self, value: Work | None, state: State, workflow: Workflow, entry: Entry, remembered: Remembered
     ) -> tuple[list[Event], dict[str, Any]]:
         current = workflow.phase(state.phase or "")
-        past = value or state.parts.get(WORK)
+        past = value or state.work
         known = past if isinstance(past, Pipeline) else Pipeline()
         events = []
         if entry.how == "request" and current is not None and isinstance(value, Pipeline):
@@ -338,18 +336,20 @@ class WorkPart(Part):
             events = [decided(request, "approved", by=current.name, reason=reason) for request in requests]
         return events, entry_data(known, workflow, current, entry.phase, entry.how, files_in(remembered))
 
-    def with_consequences(self, value: Work, evaluation: Evaluation, case: Case) -> Evaluation:
+    def with_consequences(self, evaluation: Evaluation, case: Case) -> Evaluation:
+        value = case.state.work
         if isinstance(value, Pipeline):
             return with_pipeline(evaluation, value, case.workflow, case.phase, task=case.state.task)
         assert isinstance(value, Verification), "there is no third kind"
         return with_task(evaluation, value)
 
     def verdict_events(
-        self, value: Work, evaluation: Evaluation, case: Case, *, look: Callable[[Phase], Remembered]
+        self, evaluation: Evaluation, case: Case, *, look: Callable[[Phase], Remembered]
     ) -> tuple[list[Event], dict[str, Any]]:
-        if isinstance(value, Pipeline):
-            return pipeline_events(evaluation, value, case.workflow, case.phase, at=case.at, look=look)
-        return [], {}
+        pipeline = find_pipeline(case.state)
+        if pipeline is None:
+            return [], {}
+        return pipeline_events(evaluation, pipeline, case.workflow, case.phase, at=case.at, look=look)
 
 
 PART = WorkPart()
