@@ -71,7 +71,6 @@ def test_the_stuck_report(stuck: CommandProject) -> None:
         "Stuck in GREEN: the same error 5 times",
         "5 failed iterations",
         "test_calc.py::test_add assert -1 == 3",
-        "(1 test, 5 runs)",
         "iteration 5, ",
         "1 failing, 1 passing; changed before it: calc.py",
         "What a person must decide",

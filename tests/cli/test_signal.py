@@ -9,7 +9,7 @@ import pytest
 
 from phase_gate.decisions import signalling
 from phase_gate.decisions.fresh_evidence import measure_now
-from phase_gate.gate.measured import Measured
+from phase_gate.gate.measured import Evidence
 from phase_gate.task import Task
 from tests.cli.conftest import Begin, CommandProject
 from tests.support import CALC
@@ -215,7 +215,7 @@ def test_there_is_nothing_to_signal(begin: Begin, story: str, problem: str) -> N
 def test_what_was_written_meanwhile_counts(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     gated = begin("green")
 
-    def measure(task: Task, **options: Any) -> Measured:
+    def measure(task: Task, **options: Any) -> Evidence:
         gated.lose_run()  # another process writes while evidence is gathered, before the lock
         return measure_now(task, **options)
 

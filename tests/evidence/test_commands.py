@@ -71,7 +71,8 @@ def test_one_that_is_not_there_is_unknown(tmp_path: Path) -> None:
 def test_it_runs_only_where_the_rules_speak_of_it(tmp_path: Path) -> None:
     commands = (python("pass", name="asked"), python("open('ran', 'w')", name="other"))
     wanted = frozenset({"asked_ok", "tests_failing"})
-    assert gather_evidence(context(tmp_path, *commands, wanted=wanted)).metrics == {"asked_ok": True}
+    measured = gather_evidence(context(tmp_path, *commands, wanted=wanted))
+    assert {name: each.metrics for name, each in measured.items()} == {"commands": {"asked_ok": True}}
     assert not (tmp_path / "ran").exists()
 
 
@@ -84,5 +85,5 @@ def test_a_provider_that_raises_is_named_and_takes_nothing_with_it(
     monkeypatch.setattr(git.PROVIDER, "measure", fail)
     wanted = frozenset({"asked_ok", "tree_clean"})
     measured = gather_evidence(context(tmp_path, python("pass", name="asked"), wanted=wanted))
-    assert measured.metrics == {"asked_ok": True}
-    assert measured.warnings == ("evidence of 'git' is unknown: ValueError: what now",)
+    assert measured["commands"].metrics == {"asked_ok": True}
+    assert measured["git"].warnings == ("evidence of 'git' is unknown: ValueError: what now",)

@@ -71,7 +71,7 @@ def test_three_documents_a_decision_and_a_diagram(folder: Documents) -> None:
     }
     assert (measured.findings, measured.warnings) == ((), ())
     counted = "README.md, docs/adr/0001-state.md, docs/context.md"
-    assert measured.told == {"docs_generated": f"documents that count: {counted}"}
+    assert measured.notes == (f"documents that count: {counted}",)
 
 
 # --- documents
@@ -102,7 +102,7 @@ def test_the_project_says_which_files_are_documents(plain: Documents) -> None:
     plain.begin()
     plain.write({"manual/a.txt": "one two three", "manual/old/b.txt": "one two four", "README.md": f"{PROSE}\n"})
     plain.write({"manual/image.png": b"PNG one two five\0\0", "manual/large.txt": b"x y z " * 1_000_000})
-    assert plain.read("docs_generated").told == {"docs_generated": "documents that count: manual/a.txt"}
+    assert plain.read("docs_generated").notes == ("documents that count: manual/a.txt",)
 
 
 def test_rules_that_changed_since_the_cycle_began_hold_from_the_next_one_on(plain: Documents) -> None:

@@ -105,7 +105,7 @@ class History:
             changed_since=changed,
             unselected=tuple(f"known-{n}" for n in range(unselected)),
             criteria=self.criteria,
-            evidence=Measured(metrics=evidence or {}, tables=tables, findings=findings, notes=notes),
+            evidence={"given": Measured(metrics=evidence or {}, tables=tables, findings=findings, notes=notes)},
         )
         self.wait(seconds)
         past = self._references(in_first_phase=self.workflow.first.name == phase)

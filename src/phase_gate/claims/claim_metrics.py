@@ -7,7 +7,7 @@ from pathlib import Path
 
 from phase_gate.claims.confidence import ClaimContext, Sign, plan_is_ticked
 from phase_gate.errors import NotAllowedError
-from phase_gate.evidence.gathering import context_of, gather_evidence
+from phase_gate.evidence.gathering import context_of, measure_names
 from phase_gate.evidence.git import changes_since_commit
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import Evaluation
@@ -127,7 +127,7 @@ def _criteria(state: State, tree: str) -> Sign:
 
 def _measure(task: Task, wanted: dict[str, str], show: Callable[[str], None]) -> dict[str, Sign]:
     """Return a sign for each metric, by its name as a sign."""
-    measured = gather_evidence(context_of(task, frozenset(wanted.values()), phase=task.state.phase or "", show=show))
+    measured = measure_names(task, wanted.values(), show=show)
     signs = {}
     for title, name in wanted.items():
         value = measured.metrics.get(name)

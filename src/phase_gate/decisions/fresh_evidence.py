@@ -8,7 +8,7 @@ from typing import Any
 from phase_gate.evidence import gathering
 from phase_gate.gate.inventory import find_changed_settings
 from phase_gate.gate.judging import judgement_events
-from phase_gate.gate.measured import Finding, Measured
+from phase_gate.gate.measured import Evidence, Finding, Measured
 from phase_gate.gate.state import Case, State
 from phase_gate.gate.verdict import ABSENT, Evaluation, Signal
 from phase_gate.storage.store import TaskStore, Transaction
@@ -20,33 +20,29 @@ from phase_gate.workflow.model import Phase, Workflow, name_rules
 Remembering = Callable[[Phase], Mapping[str, str]]
 
 
-def measure_now(task: Task, *, show: Callable[[str], None]) -> Measured:
-    """Return the metrics that the rules of the current phase use; empty if they need a test run.
+def measure_now(task: Task, *, show: Callable[[str], None]) -> Evidence:
+    """Return the evidence that the rules of the current phase use; empty if they need a test run.
 
     :param show: reports progress while a command of the project runs.
     """
     store, state = task.store, task.state
     if state.phase is None or state.exited:
-        return Measured()
+        return {}
     workflow = task.rules
     phase = workflow.phase(state.phase)
     if phase is None:
-        return Measured()
+        return {}
     if phase.tests != "none":
         return _measure_pipeline(task, phase)
-    measured = gathering.gather(task, workflow, phase, show=show)
     changed = _changed_rules(store, state, workflow)
-    return replace(
-        measured,
-        metrics={**measured.metrics, "rules_changed": len(changed)},
-        findings=(*measured.findings, *changed),
-    )
+    rules = Measured(metrics={"rules_changed": len(changed)}, findings=tuple(changed))
+    return {**gathering.gather(task, workflow, phase, show=show), "rules": rules}
 
 
-def _measure_pipeline(task: Task, phase: Phase) -> Measured:
+def _measure_pipeline(task: Task, phase: Phase) -> Evidence:
     """Measure votes and artifacts again after a run: they are not part of the tree."""
     if not task.state.is_pipeline:
-        return Measured()
+        return {}
     from phase_gate.tasks.evidence import measure_again
 
     return measure_again(task, task.rules, phase)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from phase_gate.decisions.fresh_evidence import case_of, measure_now, record_verdict, remember_next
 from phase_gate.errors import NotAllowedError, StaleSignalError
 from phase_gate.gate.freshness import hint_at_outputs
 from phase_gate.gate.judging import evaluate_again, evaluate_call, evaluate_without_run
-from phase_gate.gate.measured import LOOKED_AT, LOOKED_AT_SLUGS, Measured, offered_names
 from phase_gate.gate.order import stuck_error
 from phase_gate.gate.state import DRIVE, Measurement, State
 from phase_gate.gate.verdict import ABSENT, Evaluation, Signal, phase_command, show_next, start_command, strictest
-from phase_gate.project import Project
 from phase_gate.proof.task_proof import prove_before_exit
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.signal_file import (
@@ -79,7 +76,7 @@ def give_signal(
             reading = _both(read_waiting(waiting, phase.name, project.task, measured.iteration), signal)
             # Documents are not part of the tree, so a phase without tests measures them again.
             case = case_of(change, locked, phase, reading)
-            evaluation = evaluate_again(case, **_fresh_evidence(project, state, phase, measured_now))
+            evaluation = evaluate_again(case, measured_now)
         record_verdict(change, locked, evaluation, case, remembered)
     if waiting is None or waiting.answer != "malformed":
         remove_signal_file(store.signal_file)
@@ -109,15 +106,6 @@ def _is_stale(task: Task) -> bool:
     """Return whether a signal can't refer to the last run. Cheap, for use before anything is measured."""
     phase = task.rules.phase(task.state.phase or "")
     return phase is None or (phase.tests != "none" and bool(_why_stale(task.state, phase, task)))
-
-
-def _fresh_evidence(project: Project, state: State, phase: Phase, now: Measured) -> dict[str, Any]:
-    """Return the evidence that replaces a part of the run's measurements."""
-    if phase.tests == "none":
-        return {"evidence": now, "replaces": offered_names(project.configuration)}
-    if state.is_pipeline:
-        return {"evidence": now, "replaces": LOOKED_AT, "drops": LOOKED_AT_SLUGS}
-    return {}
 
 
 def _is_past(state: State) -> bool:

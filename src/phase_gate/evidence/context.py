@@ -74,17 +74,3 @@ class Provider(Protocol):
     def remember(self, context: EvidenceContext) -> Any:
         """Return data for later comparisons, as JSON. None if there is none."""
         return None
-
-
-def join(one: Measured, other: Measured) -> Measured:
-    """Return two measurements as one."""
-    return Measured(
-        metrics={**one.metrics, **other.metrics},
-        findings=(*one.findings, *other.findings),
-        notes=(*one.notes, *other.notes),
-        told={**one.told, **other.told},
-        tables=(*one.tables, *other.tables),
-        warnings=(*one.warnings, *other.warnings),
-        missing_extra=one.missing_extra or other.missing_extra,
-        remembered={**one.remembered, **other.remembered},
-    )

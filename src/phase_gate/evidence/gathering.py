@@ -5,18 +5,20 @@ Features add their own evidence with a `PartEvidence`, which their part returns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.evidence.context import EvidenceContext, Provider, RunCoverage, ignore, join
+from phase_gate.evidence.context import EvidenceContext, Provider, RunCoverage, ignore
 from phase_gate.gate.measured import (
     SINCE,
     SINCE_EXIT,
+    Evidence,
     Measured,
     Remembered,
     Since,
     asked_for,
+    join,
     measuring_providers,
     wanted_names,
     wanted_providers,
@@ -48,9 +50,9 @@ class PartEvidence:
         """Return the phase with its current requirements for this task."""
         return phase
 
-    def conclude(self, measured: Measured, task: Task, workflow: Workflow, phase: Phase) -> Measured:
-        """Return the measurement with conclusions from all of it."""
-        return measured
+    def conclude(self, evidence: Evidence, task: Task, workflow: Workflow, phase: Phase) -> Evidence:
+        """Return the conclusions from all measurements, by their own names."""
+        return {}
 
     def remember(
         self, found: Remembered, task: Task, workflow: Workflow, phase: Phase, *, begins_cycle: bool
@@ -67,7 +69,7 @@ def gather(
     wanted: frozenset[str] | None = None,
     show: Callable[[str], None] = ignore,
     coverage: Callable[[], RunCoverage] | None = None,
-) -> Measured:
+) -> Evidence:
     """Measure all evidence other than tests.
 
     :param wanted: the names to measure. Default: the names in the phase's rules.
@@ -82,10 +84,10 @@ def gather(
         context = replace(context, coverage=coverage())
     for part in added:
         context = replace(context, more={**context.more, **part.providers(task, workflow, phase)})
-    measured = gather_evidence(context)
+    evidence = gather_evidence(context)
     for part in added:
-        measured = part.conclude(measured, task, workflow, phase)
-    return measured
+        evidence = {**evidence, **part.conclude(evidence, task, workflow, phase)}
+    return evidence
 
 
 def _names(task: Task, workflow: Workflow, phase: Phase) -> frozenset[str]:
@@ -188,7 +190,7 @@ def _with_claims(wanted: frozenset[str], configuration: Configuration) -> frozen
     return wanted | {"files_changed"} if is_set or not wanted.isdisjoint(CLAIM_METRICS) else wanted
 
 
-# --- the providers, and their joint result
+# --- the providers, and their results
 
 
 #: Providers that are modules of this package. They are imported when needed, because some import large libraries.
@@ -211,20 +213,26 @@ def _provider(name: str, context: EvidenceContext) -> Provider | None:
     return provider
 
 
-def gather_evidence(context: EvidenceContext) -> Measured:
-    """Return the joint measurement of all providers."""
-    found = Measured()
+def gather_evidence(context: EvidenceContext) -> Evidence:
+    """Return the measurement of each provider."""
+    found: dict[str, Measured] = {}
     for name in measuring_providers(context.wanted, context.configuration):
         try:
             provider = _provider(name, context)
             if provider is None:
-                measured = Measured(warnings=(f"what a {name} asks for is unknown: this cycle began as none",))
+                warning = f"what a {name} asks for is unknown: this cycle began as none"
+                found[name] = Measured(warnings=(warning,))
             else:
-                measured = provider.measure(context)
+                found[name] = provider.measure(context)
         except Exception as error:
-            measured = Measured(warnings=(_complain(name, error),))
-        found = join(found, measured)
+            found[name] = Measured(warnings=(_complain(name, error),))
     return found
+
+
+def measure_names(task: Task, wanted: Iterable[str], *, show: Callable[[str], None]) -> Measured:
+    """Return the joint measurement of some names in the current phase."""
+    context = context_of(task, frozenset(wanted), phase=task.state.phase or "", show=show)
+    return join(gather_evidence(context).values())
 
 
 def _remember(

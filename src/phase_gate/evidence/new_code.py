@@ -65,12 +65,12 @@ def _measure(new: dict[str, tuple[Statement, ...]], coverage: RunCoverage) -> Me
             excluded += not own & lines.statements and bool(own & lines.excluded)
             if own & lines.statements and own & lines.statements <= lines.missing:
                 untested.append((path, statement))
-    metric_notes = {}
+    notes = []
     if untested:
         places = name_first([f"{path}:{statement.line}" for path, statement in untested], _NAMED)
-        metric_notes["new_lines_untested"] = f"no test reaches {count(len(untested), 'new line')}: {places}"
+        notes.append(f"no test reaches {count(len(untested), 'new line')}: {places}")
     if excluded:
-        metric_notes["new_lines"] = f"coverage.py is configured to exclude {count(excluded, 'new line')}"
+        notes.append(f"coverage.py is configured to exclude {count(excluded, 'new line')}")
     return Measured(
         metrics={"new_lines": total, "new_lines_untested": len(untested)},
         findings=tuple(
@@ -83,5 +83,5 @@ def _measure(new: dict[str, tuple[Statement, ...]], coverage: RunCoverage) -> Me
             )
             for path, statement in untested
         ),
-        told=metric_notes,
+        notes=tuple(notes),
     )

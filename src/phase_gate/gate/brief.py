@@ -62,7 +62,7 @@ def _of_end(state: State, at: str) -> dict[str, Any]:
         found["tree"] = state.open_runs[-1].tree
     if last is None:
         return found
-    found |= {"findings": [], "notes": [], "told": {}, "tables": [], "recovered": [], "remembered": {}}
+    found |= {"findings": [], "notes": [], "tables": [], "evidence": {}, "recovered": [], "remembered": {}}
     return found | spell_out(last) | {"known": state.known_tests}
 
 

@@ -241,7 +241,7 @@ def _file_spent(state: State, event: Event) -> State:
 # --- the effect of the start and the end of a run
 
 #: The measurements in the end event of a run.
-MEASURED = ("metrics", "findings", "notes", "told", "tables")
+MEASURED = ("metrics", "findings", "notes", "tables")
 
 
 def _run_started(state: State, event: Event) -> State:
@@ -310,6 +310,7 @@ def _measured(state: State, run: Run, data: Json) -> State:
             iteration=data["iteration"],
             tree=data["tree"],
             measured=from_json(Measured, {name: data[name] for name in MEASURED if name in data}),
+            evidence={name: from_json(Measured, row) for name, row in data.get("evidence", {}).items()},
             targets_s=data.get("targets_s"),
         ),
         known_tests=data["known"],

@@ -11,17 +11,17 @@ from typing import Any
 from phase_gate.codec import to_json
 from phase_gate.gate.breaker import Breaker, at_time
 from phase_gate.gate.measured import (
-    EVIDENCE_SLUGS,
     NOTHING_REMEMBERED,
+    Evidence,
     Finding,
     Measured,
     Remembered,
-    cap_findings,
     covered_by,
+    join,
     waiver_to_json,
     wanted_names,
 )
-from phase_gate.gate.measuring import PROOF_SLUGS, code_as_tested, proof_measured
+from phase_gate.gate.measuring import code_as_tested, proof_measured
 from phase_gate.gate.order import next_phase
 from phase_gate.gate.state import WORK, Case, Claims, Event, State, load_part
 from phase_gate.gate.verdict import (
@@ -89,64 +89,36 @@ def judgement_events(
     return events
 
 
-def evaluate_again(
-    case: Case,
-    *,
-    evidence: Measured | None = None,
-    replaces: frozenset[str] = frozenset(),
-    drops: frozenset[str] = EVIDENCE_SLUGS,
-) -> Evaluation:
+def evaluate_again(case: Case, later: Mapping[str, Measured] = {}) -> Evaluation:
     """Evaluate the last complete run again, with a signal, facts or evidence that came after it.
 
-    :param evidence: evidence gathered after the run.
-    :param replaces: the metrics that this evidence can provide: the run's values for them are outdated.
-    :param drops: the findings that this evidence can provide: those of the run are outdated.
+    :param later: evidence gathered after the run: it replaces that of the same providers.
     """
     state, run = case.state, case.state.measurement
     assert run is not None, "only a measured iteration can be judged again"
-    past = PROOF_SLUGS if evidence is None else PROOF_SLUGS | drops
-    measured, proof = run.measured, proof_measured(state, run.tree, run.iteration)
-    before = replace(
-        measured,
-        metrics={name: value for name, value in measured.metrics.items() if name not in replaces},
-        findings=(*(finding for finding in measured.findings if finding.slug not in past), *proof.findings),
-        notes=tuple(dict.fromkeys((*measured.notes, *proof.notes))),
-        told={name: text for name, text in measured.told.items() if name not in replaces},
-    )
-    # Other results of the run, such as tables, are shown until they are measured again.
-    seen = _look(before, evidence or Measured(tables=measured.tables), state)
-    seen = replace(seen, metrics={**seen.metrics, **proof.metrics})
+    outdated = {name for each in later.keys() & run.evidence.keys() for name in run.evidence[each].metrics}
+    metrics = {name: value for name, value in run.measured.metrics.items() if name not in outdated}
+    proof, evidence = proof_measured(state, run.tree, run.iteration), {**run.evidence, **later}
+    seen = join((replace(run.measured, metrics=metrics), proof, *evidence.values(), _claimed(state)))
     return conclude(evaluate(case, seen, iteration=run.iteration, run=run.run), case)
 
 
-def evaluate_without_run(case: Case, evidence: Measured, *, tree: str) -> Evaluation:
+def evaluate_without_run(case: Case, evidence: Evidence, *, tree: str) -> Evaluation:
     """Evaluate a phase that needs no test run: each evaluation that a user requests is an iteration."""
     state, iteration = case.state, case.state.iteration + 1
     metrics: dict[str, MetricValue] = {"iteration": iteration, "consecutive_green_runs": state.streak}
-    seen = _look(Measured(metrics={**metrics, **code_as_tested(state.green_tree, tree)}), evidence, state)
+    own = Measured(metrics={**metrics, **code_as_tested(state.green_tree, tree)})
+    seen = join((own, *evidence.values(), _claimed(state)))
     return conclude(evaluate(case, seen, iteration=iteration, kind="no run"), case)
 
 
-def _look(before: Measured, evidence: Measured, state: State) -> Measured:
-    """Return the earlier measurements, updated with later evidence and the last claim."""
-    # A claim of an earlier iteration does not count.
+def _claimed(state: State) -> Measured:
+    """Return what the signals and the last claim show. A claim of an earlier iteration does not count."""
     claims = state.claims if state.claims.iteration == state.iteration else Claims()
-    return replace(
-        evidence,
-        metrics={
-            **before.metrics,
-            **evidence.metrics,
-            "signals_premature": state.signals_premature,
-            **claims.metrics,
-        },
-        findings=(*before.findings, *cap_findings(evidence.findings)),
-        notes=(
-            *before.notes,
-            *evidence.notes,
-            # Leniency by settings or a person is listed in each verdict that uses the claim.
-            *(f"claim: {text}" for text in claims.leniency),
-        ),
-        told={**before.told, **evidence.told},
+    return Measured(
+        metrics={"signals_premature": state.signals_premature, **claims.metrics},
+        # Leniency by settings or a person is listed in each verdict that uses the claim.
+        notes=tuple(f"claim: {text}" for text in claims.leniency),
     )
 
 

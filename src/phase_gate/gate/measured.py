@@ -28,20 +28,6 @@ _QUALITY = QUALITY_METRICS | {"no_more_improvements_identified"}
 
 #: Metrics of a pipeline that are measured again for every verdict. Checks are not among them: they belong to one run.
 LOOKED_AT = PIPELINE_METRICS - {"checks_failed", "checks_missing", "fix_checked", "fix_tested"}
-#: The findings of those measurements.
-LOOKED_AT_SLUGS = frozenset(
-    {
-        "constitution-kept",
-        "rules-kept",
-        "artifacts-made",
-        "consensus-reached",
-        "as-approved",
-        "root-cause-known",
-        "no-blocking-issue",
-        "no-pending-request",
-        "change-requested",
-    }
-)
 
 #: The provider that remembers the files at the start of a cycle.
 BEGINNING = "beginning"
@@ -69,23 +55,6 @@ SINCE: Mapping[Since, frozenset[str]] = {
 #: Providers whose phase begins at the exit of the previous phase, even if its first run is much later.
 SINCE_EXIT = frozenset({"quality", "proof"})
 
-#: Findings of providers. A later measurement replaces those of an earlier one.
-EVIDENCE_SLUGS = frozenset(
-    {
-        "command-failed",
-        "could-improve",
-        "new-code-tested",
-        "quality-worse",
-        "document-not-counted",
-        "diagram-broken",
-        "decision-incomplete",
-        "checks-passed",
-        "fix-checked",
-        "fix-tested",
-        *LOOKED_AT_SLUGS,
-    }
-)
-
 
 class Table(Value):
     """A table shown with the verdict: all cells are text, the first column names the row."""
@@ -109,8 +78,6 @@ class Measured(Value):
     metrics: Mapping[str, MetricValue] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
-    #: Notes on metrics: a later measurement of the metric replaces its note.
-    told: Mapping[str, str] = field(default_factory=dict)
     tables: tuple[Table, ...] = ()
     #: Values that could not be measured, and why.
     warnings: tuple[str, ...] = ()
@@ -118,6 +85,24 @@ class Measured(Value):
     missing_extra: str = ""
     #: References for the next run's measurement, as JSON.
     remembered: Mapping[str, Any] = field(default_factory=dict)
+
+
+#: What several providers have measured, each by its name: a later measurement replaces that of the same provider.
+Evidence = Mapping[str, Measured]
+
+
+def join(several: Iterable[Measured]) -> Measured:
+    """Return several measurements as one. A later one takes precedence."""
+    several = tuple(several)
+    return Measured(
+        metrics={name: value for each in several for name, value in each.metrics.items()},
+        findings=cap_findings(finding for each in several for finding in each.findings),
+        notes=tuple(dict.fromkeys(note for each in several for note in each.notes)),
+        tables=tuple(table for each in several for table in each.tables),
+        warnings=tuple(warning for each in several for warning in each.warnings),
+        missing_extra=next((each.missing_extra for each in several if each.missing_extra), ""),
+        remembered={name: memory for each in several for name, memory in each.remembered.items()},
+    )
 
 
 class Remembered(Value):
@@ -147,21 +132,13 @@ def wanted_names(workflow: Workflow, phase: Phase) -> frozenset[str]:
 
 def wanted_providers(wanted: frozenset[str], configuration: Configuration) -> list[str]:
     """Return the providers of these names."""
-    return [name for name, names in _offered(configuration).items() if not wanted.isdisjoint(names)]
+    of_commands = {"commands": frozenset(each.metric for each in configuration.evidence.commands.values())}
+    return [name for name, names in {**PROVIDED, **of_commands}.items() if not wanted.isdisjoint(names)]
 
 
 def measuring_providers(wanted: frozenset[str], configuration: Configuration) -> list[str]:
     """Return the providers that measure these names."""
     return [name for name in wanted_providers(wanted, configuration) if name not in ONLY_REMEMBER]
-
-
-def offered_names(configuration: Configuration) -> frozenset[str]:
-    """Return every name that can be measured in the project."""
-    return frozenset().union(*_offered(configuration).values())
-
-
-def _offered(configuration: Configuration) -> dict[str, frozenset[str]]:
-    return {**PROVIDED, "commands": frozenset(each.metric for each in configuration.evidence.commands.values())}
 
 
 # --- findings: problems and anomalies of the evidence. A hard finding belongs to a guard that closes the gate
@@ -329,9 +306,9 @@ class Wanted(Value):
 
 
 class Seen(Value):
-    """Keys are pytest's node ids; paths are relative to our root."""
+    """What one process sees, by pytest's node ids; and in a `Document`, by ours. Paths are relative to our root."""
 
-    deselected: tuple[str, ...] = ()
+    deselected: frozenset[str] = frozenset()
     #: Paths of test files, by the part of a node id before the first `::`.
     paths: Mapping[str, str] = field(default_factory=dict)
     #: With --dist=loadgroup xdist appends the group of a test to its id.
@@ -339,9 +316,10 @@ class Seen(Value):
     #: Failed tests, so that a report that is changed on its way to the controller is detected.
     failed: tuple[str, ...] = ()
     #: Criteria that tests name in their marks, and the reasons of tests that are marked as already passing.
-    criteria: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    marked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     guarding: Mapping[str, str] = field(default_factory=dict)
-    #: Loaded modules, and imported files of the project, from the root.
+    #: Modules that tests have loaded, and their files: outside of the project, these begin with `../`. And imported
+    #: files of the project.
     modules: Mapping[str, str] = field(default_factory=dict)
     imported: tuple[str, ...] = ()
     #: Code of tests outside of their files, as `file::name`: under `tests` functions, inherited or imported; under
@@ -363,8 +341,10 @@ def merge_seen(several: Iterable[Seen]) -> Seen:
 
 
 def merge_values(values: Sequence[Any]) -> Any:
-    """Return the union of mappings or of tuples."""
+    """Return the union of mappings, tuples or sets."""
     first = values[0]
+    if isinstance(first, frozenset):
+        return first.union(*values)
     if isinstance(first, tuple):
         return tuple(dict.fromkeys(each for value in values for each in value))
     merged: dict[str, Any] = {}

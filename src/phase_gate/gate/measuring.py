@@ -38,16 +38,13 @@ def code_as_tested(green_tree: str | None, tree: str) -> dict[str, MetricValue]:
 
 
 def take_measure(run: JudgedRun) -> Measured:
-    """Return the metrics, findings and notes of a run, including those of other providers."""
-    record, unseen = run.record, _note_unseen(run.state, run.workflow)
-    proof = proof_measured(run.state, record.tree, run.iteration)
+    """Return the metrics, findings and notes of a run, without those of providers."""
+    unseen = _note_unseen(run.state, run.workflow)
     frozen = [] if run.in_first_phase else _frozen_findings(run, unseen)
-    findings = (*_find_findings(run, frozen), *proof.findings, *record.evidence.findings)
-    return replace(
-        record.evidence,
-        metrics={**_count_tests(run), **_measure(run, frozen), **proof.metrics, **record.evidence.metrics},
-        findings=cap_findings(findings),
-        notes=(*record.evidence.notes, *_take_notes(run), *proof.notes, *unseen),
+    return Measured(
+        metrics={**_count_tests(run), **_measure(run, frozen)},
+        findings=cap_findings(_find_findings(run, frozen)),
+        notes=(*_take_notes(run), *unseen),
     )
 
 
@@ -97,7 +94,6 @@ def _measure(run: JudgedRun, frozen: list[Finding]) -> dict[str, MetricValue]:
     green_tree = {"green": tree, "odd": state.green_tree}.get(run.outcomes.green)
     metrics: dict[str, MetricValue] = {
         "consecutive_green_runs": run.streak,
-        **run.traced.metrics,
         "signals_premature": state.signals_premature,
         "run_complete": run.kind == "complete",
         "run_kind": run.kind,
@@ -148,7 +144,6 @@ def _find_findings(run: JudgedRun, frozen: list[Finding]) -> tuple[Finding, ...]
         *_in_the_way(run),
         *_deleted(run),
         *find_new_skips(judged),
-        *run.traced.findings,
         *name_tests("baseline-kept", "hard", judged.baseline_failing, "passed before this cycle, fails now"),
         *find_weakened(run),
         *name_tests("flaky", "advisory", judged.flaky, "passed only after a rerun"),
@@ -353,8 +348,6 @@ GUARD = "targets-proven"
 UNSHOWN = "nothing shows that the targets need the change, or that their checks can fail"
 #: The note on every verdict of a phase that requires a proof, if the project has disabled proofs.
 OFF = f"proof is off: {UNSHOWN}"
-#: Findings of a proof. A later proof replaces those of an earlier one.
-PROOF_SLUGS = frozenset({GUARD, "checks-nothing", "check-never-fails", "function-unnoticed"})
 
 
 def current_proof(state: State, tree: str) -> ProofRecord | None:

@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from phase_gate.gate.inventory import Inventory, Meaning, bare_name, join_id
-from phase_gate.gate.measured import Finding, Measured
+from phase_gate.gate.measured import Evidence, Finding, Seen
 from phase_gate.gate.outcomes import Bucket, Failure, Green, Judgement, Kind, Outcomes, References
 from phase_gate.gate.state import Case, Event, Run
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import Value, field
 from phase_gate.workflow.metrics import MetricValue
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from phase_gate.gate.criteria import CriterionRow
-
 #: Seconds from which on the duration of a test's stage is kept.
 SLOW = 0.1
 
 
-class Document(Value):
+class Document(Seen):
     """The results of one session: everything that can't be determined after pytest has ended."""
 
     outcomes: Mapping[str, Bucket]
@@ -29,7 +25,6 @@ class Document(Value):
     duration_s: float
     #: Durations of slow tests in seconds.
     durations: Mapping[str, float] = field(default_factory=dict)
-    deselected: frozenset[str] = frozenset()
     #: All tests of each collected file were considered; `--lf` drops some without a report.
     sees_whole_files: bool = True
     #: Files with a selection of single tests.
@@ -45,34 +40,19 @@ class Document(Value):
     interrupted: str = ""
     internal_error: bool = False
     is_void: bool = False
-    #: Criteria that tests name in their marks.
-    marked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: A hash of the checks of a test, where that matters: tests with the same hash are copies of each other.
     likeness: Mapping[str, str] = field(default_factory=dict)
-    #: Tests that are marked as already passing, and why; in a phase that requires failing tests.
-    guarding: Mapping[str, str] = field(default_factory=dict)
     #: pytest's settings and our own rules, by name.
     settings: Mapping[str, str] = field(default_factory=dict)
-    #: Locations of test code outside of the test files; in a run that freezes. See `Seen`.
-    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: The project's local plugins, as paths from the root.
     plugins: tuple[str, ...] = ()
     #: Folders with tests, from pytest's settings, relative to the root.
     testpaths: tuple[str, ...] = ()
-    #: Modules that tests have loaded, and their files; outside of the project, these begin with `../`.
-    modules: Mapping[str, str] = field(default_factory=dict)
-    #: Files of the project that were imported, from the root.
-    imported: tuple[str, ...] = ()
-    #: Findings that make the outcomes doubtful.
-    doubts: tuple[Finding, ...] = ()
     #: Metrics of plugins, and complaints about them.
     measured: Mapping[str, MetricValue] = field(default_factory=dict)
     complaints: tuple[str, ...] = ()
     #: Platform, Python and packages of the run.
     surroundings: str = ""
-    #: In a shard: every test that pytest collected before any selection; and dropped tests, by the dropping function.
-    collected: tuple[str, ...] = ()
-    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Criterion(Value):
@@ -134,8 +114,8 @@ class RunRecord(Value):
     altered_elsewhere: tuple[Finding, ...] = ()
     #: Modules that were missing in RED, and their files now.
     resolved: Mapping[str, str] = field(default_factory=dict)
-    #: The measurements of plugins and providers, with the warnings and notes from the start of the run.
-    evidence: Measured = Measured()
+    #: The measurements of providers; and of plugins, with the warnings and notes from the start of the run.
+    evidence: Evidence = field(default_factory=dict)
 
 
 class JudgedRun(Case):
@@ -162,9 +142,6 @@ class JudgedRun(Case):
     streak: int
     #: None for a run that does not count.
     iteration: int | None
-    #: What is measured of the criteria, and their table.
-    traced: Measured
-    rows: tuple[CriterionRow, ...]
     #: It should have returned to the first phase, but no test of the step fails there: the task stays where it is.
     stays: bool
     #: None for a void or nested run.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from phase_gate.codec import spell_out
+from phase_gate.codec import spell_out, to_json
 from phase_gate.gate.breaker import Breaker, fingerprint, observe_run
 from phase_gate.gate.events import MEASURED, apply, streak_after
 from phase_gate.gate.inventory import Inventory, bare_id, freeze, frozen_to_json, merge_inventories, split_id
@@ -22,8 +22,9 @@ from phase_gate.gate.measured import (
     Waiver,
     cap_findings,
     covered_by,
+    join,
 )
-from phase_gate.gate.measuring import find_new_skips, find_weakened, take_measure
+from phase_gate.gate.measuring import find_new_skips, find_weakened, proof_measured, take_measure
 from phase_gate.gate.outcomes import Judgement, Kind, References, all_passed, judge_outcomes, odd_buckets
 from phase_gate.gate.record import SLOW, JudgedRun, RunRecord
 from phase_gate.gate.state import Event, Run, State, state_to_json
@@ -63,14 +64,17 @@ def judge_run(
     """
     run = _compare(state, workflow, record, past, at=at, remembered=remembered)
     is_judged = run.kind not in ("void", "nested")
-    seen = take_measure(run) if is_judged else Measured()
+    traced, rows = _trace(run)
+    own = join((take_measure(run), traced)) if is_judged else Measured()
+    proof = proof_measured(run.state, record.tree, run.iteration)
+    seen = join((own, proof, *record.evidence.values())) if is_judged else own
     data = _end_data(run, seen.metrics)
     reading = ABSENT
     if run.kind == "void" and before is not None:
         data["before"] = state_to_json(before)
     if run.iteration is not None:
         reading = answer(run)
-        data |= _counted_data(run, seen) | _store(run, keep)
+        data |= _counted_data(run, own, seen) | _store(run, rows, keep)
     event = Event(kind="run-ended", data=data, at=at)
     run = replace(run, state=apply(run.state, event), events=(*run.events, event), reading=reading)
     return replace(run, evaluation=_judge(run, seen)) if is_judged else run
@@ -122,7 +126,6 @@ def _compare(
     # Doubtful outcomes are never green, unless a person has waived exactly these findings.
     is_doubtful = any(not covered_by(waivers, each.guard, (each,), at=at) for each in session.doubts)
     green = "not-green" if session.internal_error or is_doubtful else outcomes.green
-    traced, rows = _trace(record, outcomes, waivers, in_first_phase=in_first_phase, at=at)
     return JudgedRun(
         state=state,
         workflow=workflow,
@@ -141,8 +144,6 @@ def _compare(
         green=green,
         streak=streak_after(state, run, kind=kind, green=green, tree=record.tree)[0],
         iteration=state.iteration + 1 if counts else None,
-        traced=traced,
-        rows=rows,
         stays=bool(stays),
     )
 
@@ -157,18 +158,6 @@ def _why_it_stays(state: State, record: RunRecord, outcomes: Judgement) -> str:
         return ""
     but = " but by its syntax" if fails else ""
     return f"no test of this step fails{but}, so the task stays in {state.phase} with its frozen tests"
-
-
-def _trace(
-    record: RunRecord, outcomes: Judgement, waivers: tuple[Waiver, ...], *, in_first_phase: bool, at: str
-) -> tuple[Measured, tuple[CriterionRow, ...]]:
-    if not record.criteria.are_given:
-        return Measured(metrics={"criteria_count": record.criteria.count, "criteria_open": 0}), ()
-    from phase_gate.gate.criteria import trace_criteria
-
-    return trace_criteria(
-        record.criteria, record.session, outcomes, in_first_phase=in_first_phase, waivers=waivers, at=at
-    )
 
 
 def _name_missing(missing: Iterable[str], past: References, moves: Mapping[str, str]) -> tuple[str, ...]:
@@ -211,6 +200,19 @@ def excuse_skips(outcomes: Judgement, waivers: Iterable[Waiver], *, at: str) -> 
     if not skipped or not covered_by(waivers, NO_NEW_SKIPS, cap_findings(find_new_skips(outcomes)), at=at):
         return outcomes
     return replace(outcomes, newly_skipped=frozenset(), exempt=outcomes.exempt | skipped, excused=skipped)
+
+
+def _trace(run: JudgedRun) -> tuple[Measured, tuple[CriterionRow, ...]]:
+    """Return what is measured of the criteria, and their table."""
+    criteria = run.record.criteria
+    if not criteria.are_given:
+        return Measured(metrics={"criteria_count": criteria.count, "criteria_open": 0}), ()
+    from phase_gate.gate.criteria import trace_criteria
+
+    session, state = run.record.session, run.state
+    return trace_criteria(
+        criteria, session, run.outcomes, in_first_phase=run.in_first_phase, waivers=state.waivers, at=run.at
+    )
 
 
 # --- its verdict
@@ -290,11 +292,13 @@ def _end_data(run: JudgedRun, metrics: Mapping[str, MetricValue]) -> dict[str, A
     }
 
 
-def _counted_data(run: JudgedRun, seen: Measured) -> dict[str, Any]:
+def _counted_data(run: JudgedRun, own: Measured, seen: Measured) -> dict[str, Any]:
     session = run.record.session
-    measured = spell_out(seen)
+    measured = spell_out(replace(own, metrics=seen.metrics))
+    evidence = {name: replace(each, warnings=(), remembered={}) for name, each in run.record.evidence.items()}
     return {
         **{name: measured[name] for name in MEASURED},
+        "evidence": {name: to_json(each) for name, each in evidence.items() if each != Measured()},
         "recovered": sorted(run.outcomes.recovered),
         "surroundings": session.surroundings,
         # At the most: they decide only how long a sandbox may take.
@@ -302,17 +306,17 @@ def _counted_data(run: JudgedRun, seen: Measured) -> dict[str, Any]:
     }
 
 
-def _store(run: JudgedRun, keep: Callable[[str, Any], str]) -> dict[str, Any]:
+def _store(run: JudgedRun, rows: tuple[CriterionRow, ...], keep: Callable[[str, Any], str]) -> dict[str, Any]:
     """Store the documents that are too big for the ledger, and return their digests by their names in the ledger."""
     record, outcomes, session = run.record, run.outcomes, run.record.session
     tests = _known_tests(run)
     known = keep("inventory", tests)
     odd = () if all_passed(session.outcomes) else session.outcomes.items()
     documents: dict[str, Any] = {"outcomes": dict(sorted(row for row in odd if row[1] != "passed"))}
-    if run.rows:
+    if rows:
         from phase_gate.gate.criteria import table_to_json
 
-        documents["criteria"] = table_to_json(record.criteria, run.rows, phase=run.phase.name)
+        documents["criteria"] = table_to_json(record.criteria, rows, phase=run.phase.name)
     if outcomes.failing:
         # Failures for the report on attempts, up to a limit.
         shown = sorted(outcomes.failing)[:_MESSAGES_KEPT]
@@ -330,7 +334,11 @@ def _store(run: JudgedRun, keep: Callable[[str, Any], str]) -> dict[str, Any]:
         "inventory": keep("inventory", record.inventory),
         "known": known,
         **{name: keep(name, document) for name, document in documents.items()},
-        "remembered": {name: keep("evidence", memory) for name, memory in record.evidence.remembered.items()},
+        "remembered": {
+            name: keep("evidence", memory)
+            for each in record.evidence.values()
+            for name, memory in each.remembered.items()
+        },
     }
 
 

@@ -28,7 +28,7 @@ WORK = "work"
 DRIVE = "drive"
 
 #: Increase it when the same events give a different document, or when `gate.brief` omits different values.
-SCHEMA = 22
+SCHEMA = 23
 
 
 class Event(Value):
@@ -66,7 +66,10 @@ class Measurement(Value):
     run: str
     iteration: int
     tree: str
+    #: All metrics; findings, notes and tables without those of providers.
     measured: Measured
+    #: The measurements of providers.
+    evidence: Mapping[str, Measured] = field(default_factory=dict)
     #: Duration of the targets in seconds; None if it was not recorded.
     targets_s: float | None = None
 

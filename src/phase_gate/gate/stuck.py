@@ -1,20 +1,19 @@
 """The stuck report: the facts that a person needs to help after the breaker halted the work.
 
-Pure. Made from the runs since the phase was entered: current failures, attempts, likely causes, and decisions.
+Pure. Made from the runs since the phase was entered: current failures, attempts, and decisions.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from phase_gate.gate.advice import breaker_command, waive_command
-from phase_gate.gate.breaker import Breaker, blank
+from phase_gate.gate.breaker import Breaker
 from phase_gate.values import Value, field
 from phase_gate.workflow.names import of_task
 
-#: Maximum number of failing tests, and of causes, in a report.
-_NAMED, _CAUSES = 10, 3
+#: Maximum number of failing tests in a report.
+_NAMED = 10
 
 
 class Tried(Value):
@@ -38,14 +37,6 @@ class Tried(Value):
         return bool(self.failing or self.guards or self.clauses)
 
 
-class Cause(Value):
-    """An error that several tests, or several runs, share."""
-
-    error: str
-    tests: int
-    runs: int
-
-
 class StuckReport(Value):
     """The fields are those of its document."""
 
@@ -60,7 +51,6 @@ class StuckReport(Value):
     guards_now: tuple[str, ...]
     #: If no test fails and every guard is met.
     clauses_now: tuple[str, ...]
-    likely_causes: tuple[Cause, ...]
     tried: tuple[Tried, ...]
     decisions: tuple[str, ...]
 
@@ -81,23 +71,9 @@ def describe_stuck(task: str, phase: str, breaker: Breaker, tried: Sequence[Trie
         failing_now={} if last is None else dict(list(last.failures.items())[:_NAMED]),
         guards_now=() if last is None else last.guards,
         clauses_now=() if last is None or last.failing or last.guards else last.clauses,
-        likely_causes=_find_causes(tried),
         tried=tuple(tried),
         decisions=_what_to_decide(task, phase, breaker, last, back),
     )
-
-
-def _find_causes(tried: Sequence[Tried]) -> tuple[Cause, ...]:
-    """Return the recurring errors, the most frequent first."""
-    runs: Counter[str] = Counter()
-    tests: dict[str, set[str]] = {}
-    for each in tried:
-        errors = {test_id: blank(message) for test_id, message in each.failures.items()}
-        runs.update(set(errors.values()))
-        for test_id, error in errors.items():
-            tests.setdefault(error, set()).add(test_id)
-    ranked = sorted(runs.keys() - {""}, key=lambda error: (-runs[error], -len(tests[error]), error))
-    return tuple(Cause(error=error, tests=len(tests[error]), runs=runs[error]) for error in ranked[:_CAUSES])
 
 
 def _what_to_decide(task: str, phase: str, breaker: Breaker, last: Tried | None, back: str) -> tuple[str, ...]:

@@ -265,7 +265,7 @@ class Evaluation(Verdict):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (*self.measured.notes, *self.measured.told.values(), *self.remarks)
+        return (*self.measured.notes, *self.remarks)
 
     @property
     def can_exit(self) -> bool:

@@ -77,7 +77,7 @@ def make_document(
         interrupted=ended.interrupted,
         internal_error=ended.internal_error,
         is_void=ended.is_usage_error(exit_status),
-        marked={ids.test_id(node): named for node, named in seen.criteria.items()},
+        marked={ids.test_id(node): named for node, named in seen.marked.items()},
         guarding={test_id: why for test_id, why in guarding.items() if why},
         settings=take_settings(config, root, plugins),
         parts=seen.parts,

@@ -66,7 +66,7 @@ class Witness(Hooks):
         """Return all observations, after a last check."""
         wanted = self.wanted
         return Seen(
-            deselected=tuple(self._deselected),
+            deselected=frozenset(self._deselected),
             paths=self._paths,
             modules=found_modules(loaded_names() if wanted.slices else wanted.modules, wanted.root),
             imported=tuple(imported_files(self._ownership)),
@@ -157,7 +157,7 @@ class Witness(Hooks):
             named = tuple(dict.fromkeys(each for mark in item.iter_markers() for each in self._named_by(mark)))
             if named and self._criteria_ids:
                 criteria[item.nodeid] = named
-        self._collected |= {"criteria": criteria, "guarding": guarding}
+        self._collected |= {"marked": criteria, "guarding": guarding}
 
     def _named_by(self, mark: pytest.Mark) -> Iterable[str]:
         if mark.name == _CRITERION:

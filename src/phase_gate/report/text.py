@@ -136,10 +136,6 @@ def _sections(report: StuckReport) -> Iterator[tuple[str, Iterable[str]]]:
     failing = [" ".join((test_id, *text.strip().splitlines()[:1])) for test_id, text in report.failing_now.items()]
     unmet = (f"{clause} is not met" for clause in report.clauses_now)
     yield "What fails now", [*failing, *(f"guard {name}" for name in report.guards_now), *unmet]
-    yield (
-        "Likely cause",
-        [f"{cause.error} ({count(cause.tests, 'test')}, {count(cause.runs, 'run')})" for cause in report.likely_causes],
-    )
     tried = report.tried[-_RUNS_SHOWN:]
     left_out = len(report.tried) - len(tried)
     rows = [f"{left_out} earlier runs are left out"] if left_out else []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from phase_gate.errors import PhaseGateError
 from phase_gate.gate.inventory import Inventory, merge_inventories
-from phase_gate.gate.measured import BEGINNING, Measured, asked_for, measuring_providers, wanted_names
+from phase_gate.gate.measured import BEGINNING, Evidence, Measured, asked_for, measuring_providers, wanted_names
 from phase_gate.gate.record import Criteria, Document, RunRecord, audit_selection
 from phase_gate.runs.hello import own_settings
 from phase_gate.runs.meaning import doctests_in_source, names_in_source, take_inventory, take_meaning
@@ -98,21 +98,17 @@ def _gather(
     state: State,
     show: Callable[[str], None],
     coverage: Callable[[], RunCoverage] | None,
-) -> Measured:
+) -> Evidence:
     """Return all evidence other than the tests, with the warnings and notes of the run; in most runs there is none."""
-    seen = Measured()
+    warnings = (*document.complaints, *run.warnings)
+    evidence = {"plugins": Measured(metrics=document.measured, warnings=warnings, notes=tuple(run.notes))}
     wanted = wanted_names(run.workflow, run.phase) | asked_for(run.phase, run.project.configuration)
     if measuring_providers(wanted, run.project.configuration) or run.workflow.pipeline is not None:
         from phase_gate.evidence.gathering import gather
 
-        seen = gather(run.task(state), run.workflow, run.phase, show=show, coverage=coverage)
-    return replace(
-        seen,
         # A provider takes precedence over a plugin.
-        metrics={**document.measured, **seen.metrics},
-        warnings=(*document.complaints, *seen.warnings, *run.warnings),
-        notes=(*seen.notes, *run.notes),
-    )
+        evidence |= gather(run.task(state), run.workflow, run.phase, show=show, coverage=coverage)
+    return evidence
 
 
 def _audit(

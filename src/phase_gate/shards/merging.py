@@ -201,10 +201,8 @@ def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Docu
 def _merge(values: Sequence[Any]) -> Any:
     """Merge the values of several sessions by their type."""
     first = values[0]
-    if isinstance(first, Mapping | tuple):
+    if isinstance(first, Mapping | tuple | frozenset):
         return merge_values(values)
-    if isinstance(first, frozenset):
-        return first.union(*values)
     if isinstance(first, str):
         return next(filter(None, values), "")
     return max(values) if isinstance(first, int | float) else first

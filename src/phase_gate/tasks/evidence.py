@@ -12,7 +12,7 @@ from phase_gate.codec import to_json
 from phase_gate.errors import ConditionError, ConfigurationError, WorkflowError
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.evidence.gathering import PartEvidence, gather
-from phase_gate.gate.measured import LOOKED_AT, Finding, Measured, Remembered
+from phase_gate.gate.measured import LOOKED_AT, Evidence, Finding, Measured, Remembered
 from phase_gate.gate.state import WORK
 from phase_gate.storage.git_command import head_of
 from phase_gate.tasks.artifacts import Artifacts, Drifted, digest_file, find_drift, fingerprint, read_artifact
@@ -54,10 +54,11 @@ class PipelineEvidence(PartEvidence):
             return phase
         return replace(phase, requires=replace(requires_of(phase), checks=requires_of(failed).checks))
 
-    def conclude(self, measured: Measured, task: Task, workflow: Workflow, phase: Phase) -> Measured:
-        """Return the measurements with the results of the phase's checks, and a warning about missing commands."""
+    def conclude(self, evidence: Evidence, task: Task, workflow: Workflow, phase: Phase) -> Evidence:
+        """Return the results of the phase's checks, and a warning about missing commands."""
         checks = requires_of(phase).checks
-        results = {name: measured.metrics.get(f"{name}_ok") for name in checks}
+        measured = {name: value for each in evidence.values() for name, value in each.metrics.items()}
+        results = {name: measured.get(f"{name}_ok") for name in checks}
         failed = [name for name, result in results.items() if result is False]
         missing = [name for name, result in results.items() if not isinstance(result, bool)]
         slug, words = ("fix-checked", "it still fails") if phase.recovers else ("checks-passed", "it failed")
@@ -71,11 +72,10 @@ class PipelineEvidence(PartEvidence):
             if not is_tested:
                 command = run_command(phase.name, task.project.task)
                 findings.append(hard("fix-tested", "", f"no green run of these files yet: {command}"))
-            measured = _adding(measured, findings, **metrics)
-        elif checks:
-            measured = _adding(measured, findings, checks_failed=len(failed), checks_missing=len(missing))
+        else:
+            metrics = {"checks_failed": len(failed), "checks_missing": len(missing)} if checks else {}
         unset = missing_commands(task, workflow)
-        return replace(measured, warnings=(*measured.warnings, unset)) if unset else measured
+        return {"checks": Measured(metrics=metrics, findings=tuple(findings), warnings=(unset,) if unset else ())}
 
     def remember(
         self, found: Remembered, task: Task, workflow: Workflow, phase: Phase, *, begins_cycle: bool
@@ -97,9 +97,9 @@ class PipelineEvidence(PartEvidence):
         return replace(found, parts={**found.parts, WORK: files})
 
 
-def measure_again(task: Task, workflow: Workflow, phase: Phase) -> Measured:
+def measure_again(task: Task, workflow: Workflow, phase: Phase) -> Evidence:
     """Return new measurements for a verdict that comes after a run, without the checks, which the run made."""
-    return gather(task, workflow, replace(phase, requires=replace(requires_of(phase), checks=())), wanted=LOOKED_AT)
+    return {"pipeline": gather(task, workflow, phase, wanted=LOOKED_AT)["pipeline"]}
 
 
 def record_name(workflow: Workflow, phase: Phase) -> str:

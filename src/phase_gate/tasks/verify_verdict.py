@@ -51,7 +51,7 @@ def judge(case: Case, changes: TaskChanges) -> Evaluation:
         findings=tuple(_findings(verification, changes)),
         notes=_notes(verification, changes),
     )
-    return evaluate_without_run(case, seen, tree=changes.tree)
+    return evaluate_without_run(case, {"verification": seen}, tree=changes.tree)
 
 
 def with_task(evaluation: Evaluation, verification: Verification) -> Evaluation:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from phase_gate.codec import from_json
-from phase_gate.evidence.context import EvidenceContext, join
+from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.documents.completeness import find_changed, find_fault, find_missing, is_numbered
 from phase_gate.evidence.documents.diagrams import (
     NO_MERMAN,
@@ -18,7 +18,7 @@ from phase_gate.evidence.documents.diagrams import (
     is_c4,
 )
 from phase_gate.evidence.documents.library import Catalogue, Library
-from phase_gate.gate.measured import Finding, Measured
+from phase_gate.gate.measured import Finding, Measured, join
 from phase_gate.values import replace
 from phase_gate.visible import name_first
 from phase_gate.workflow.metrics import MetricValue
@@ -40,14 +40,14 @@ def measure_documents(context: EvidenceContext) -> Measured:
         found = Measured(warnings=(warning,))
     try:
         if wanted & _DIAGRAM_NAMES:
-            found = join(found, _measure_diagrams(library, context))
+            found = join((found, _measure_diagrams(library, context)))
         if "docs_generated" in wanted:
-            found = join(found, _count_documents(library, before, catalogue.rules.minimum_words))
+            found = join((found, _count_documents(library, before, catalogue.rules.minimum_words)))
         if "has_adr" in wanted:
-            found = join(found, _measure_decisions(library, before))
+            found = join((found, _measure_decisions(library, before)))
     except ImportError:
         warning = f"the documents are unknown: {NO_PARSER}"
-        found = join(found, Measured(warnings=(warning,), missing_extra="documents"))
+        found = join((found, Measured(warnings=(warning,), missing_extra="documents")))
     return replace(found, metrics={name: value for name, value in found.metrics.items() if name in wanted})
 
 
@@ -66,7 +66,7 @@ def _count_documents(library: Library, before: Mapping[str, str] | None, minimum
             for path, fault in faults.items()
             if fault
         ),
-        told={"docs_generated": f"documents that count: {', '.join(counted)}"} if counted else {},
+        notes=(f"documents that count: {', '.join(counted)}",) if counted else (),
     )
 
 
