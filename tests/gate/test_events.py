@@ -1,15 +1,20 @@
-"""The streak: what each kind of run does to the number of green runs in a row, through the fold that stores it."""
+"""What events do to a state: the streak, the end of each kind of run, and the same state from the same events."""
 
 from __future__ import annotations
 
+import json
+from functools import reduce
 from typing import Any
 
 import pytest
 
 from phase_gate.gate.events import apply
 from phase_gate.gate.outcomes import Green, Kind
-from phase_gate.gate.state import NEW_STATE, Event, State, state_to_json
-from phase_gate.values import Value
+from phase_gate.gate.state import NEW_STATE, Event, State, state_from_json, state_to_json
+from phase_gate.gate.verdict import Signal
+from phase_gate.proof.verdicts import Proof
+from phase_gate.values import Value, replace
+from tests.report.history import History
 
 #: Trees: what the files were.
 T, EDITED, REWRITTEN = "tree-1", "tree-2", "tree-3"
@@ -169,3 +174,51 @@ def test_what_happened_meanwhile_is_not_taken_back() -> None:
     after = end(state, "typo", Run(kind="void"))
     assert after.phase == "REFACTOR"
     assert [run.id for run in after.open_runs] == ["other"]
+
+
+# --- any events, and the state that they give
+
+
+def through_json(document: Any) -> Any:
+    return json.loads(json.dumps(document))
+
+
+def happened() -> list[Event]:
+    """Return the events of two cycles: runs of every kind, signals, overrides, a proof, and a run that never ended."""
+    history, done = History(), Signal(answer="done", reason="so it is", by="Ada")
+    old = {"test_a.py::test_one": "p", "test_a.py::test_two": "s"}
+    history.run("GREEN", old, tree="a")
+    history.run("GREEN", old, tree="a", signal=done)
+    history.run("RED", {**old, "test_b.py::test_new": "f"}, signal=done)
+    history.run("GREEN", {**old, "test_b.py::test_new": "f"}, signal=done)
+    history.run("GREEN", {**old, "test_b.py::test_new": "p"}, tree="b", unselected=1)
+    history.run("GREEN", {**old, "test_b.py::test_new": "k"}, tree="b", interrupted="interrupted")
+    history.prove(Proof())
+    for kind in ("breaker-reset", "force"):
+        history.override(kind, reason="it is known", by="Ada")
+    history.run("RED", {**old, "test_b.py::test_new": "f"})
+    history.begin_run("RED")
+    fact = {"name": "fact", "value": True, "reason": "r", "by": "Ada"}
+    repaired = Event(kind="repaired", data={"vanished": True}, at="later")
+    return [*history.events, Event(kind="fact-declared", data=fact, at="later"), repaired]
+
+
+def test_replaying_gives_the_same_state_through_any_checkpoint() -> None:
+    events = happened()
+    whole = reduce(apply, events, NEW_STATE)
+    for cut in range(len(events)):
+        checkpoint = state_from_json(through_json(state_to_json(reduce(apply, events[:cut], NEW_STATE))))
+        rest = [replace(event, data=through_json(event.data)) for event in events[cut:]]
+        assert reduce(apply, rest, checkpoint) == whole
+
+
+@pytest.mark.parametrize("kind", ["signal-refused", "signal-withdrawn", "signal-spent"])
+def test_a_signal_file_that_is_done_with_is_known(kind: str) -> None:
+    state = replace(NEW_STATE, spent_signal="old")
+    assert apply(state, Event(kind=kind, data={"file": "new"})).spent_signal == "new"
+    assert apply(state, Event(kind=kind, data={"file": ""})).spent_signal == "old", "given without a file"
+
+
+@pytest.mark.parametrize("kind", ["rewound", "something-newer"])
+def test_kinds_that_are_kept_for_history_change_nothing(kind: str) -> None:
+    assert apply(NEW_STATE, Event(kind=kind, data={})) is NEW_STATE

@@ -1,4 +1,4 @@
-"""Waivers: what they cover, how long, and what becomes of a guard and of skipped tests under one."""
+"""Gate 1: a guard under waivers, and the one that no workflow can leave out."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from collections.abc import Iterable
 import pytest
 
 from phase_gate.config.workflow_files import load_shipped_workflow
-from phase_gate.gate.inventory import Inventory
 from phase_gate.gate.judging import evaluate, evaluate_gate_1
-from phase_gate.gate.measured import Finding, Measured, Waiver, name_tests, waiver_to_json
-from phase_gate.gate.outcomes import Bucket, Judgement, References, judge_outcomes
-from phase_gate.gate.run_end import excuse_skips
+from phase_gate.gate.measured import Finding, Measured, Waiver, waiver_to_json
 from phase_gate.gate.state import NEW_STATE, Case
 from phase_gate.gate.verdict import GuardResult, evaluation_to_json
 from phase_gate.values import replace
@@ -32,22 +29,6 @@ def altered(name: str, proof: str = "p") -> Finding:
 def waive(*findings: Finding, guard: str = "tests-unchanged", expires: str = "") -> Waiver:
     keys = tuple(finding.key for finding in findings)
     return Waiver(guard=guard, findings=keys, reason="because", by="dev", at=NOW, expires=expires)
-
-
-@pytest.mark.parametrize(
-    ("expires", "at", "expected"),
-    [
-        pytest.param("", "9999-01-01T00:00:00.000Z", True, id="without-an-end-it-lasts"),
-        pytest.param(LATER, NOW, True, id="a-moment-before"),
-        pytest.param(NOW, NOW, False, id="the-very-moment"),
-        pytest.param(NOW, LATER, False, id="a-moment-after"),
-    ],
-)
-def test_in_force(expires: str, at: str, expected: bool) -> None:
-    assert waive(expires=expires).is_in_force(at) is expected
-
-
-# --- a guard under waivers
 
 
 def judge(present: Iterable[Finding], waivers: Iterable[Waiver], *, unmet: bool = True) -> tuple[bool, GuardResult]:
@@ -94,37 +75,3 @@ def test_changed_rules_close_a_gate_that_leaves_their_guard_out() -> None:
     phase = replace(GREEN, gate_1=replace(GREEN.gate_1, guards=()))
     case = Case(state=NEW_STATE, workflow=replace(TDD, phases=(phase,)), phase=phase, at=NOW)
     assert [evaluate_gate_1(case, {**METRICS, "rules_changed": each}, ()).is_open for each in (0, 1)] == [True, False]
-
-
-# --- skips under a waiver
-
-
-def skips(*names: str) -> Judgement:
-    """A run in which these were skipped that had been red, and one test passed."""
-    ids = [f"t.py::{name}" for name in names]
-    outcomes: dict[str, Bucket] = {**dict.fromkeys(ids, "skipped"), "t.py::test_fine": "passed"}
-    past = References(red=dict.fromkeys(ids, "body"), targets=ids)
-    return judge_outcomes(outcomes, Inventory({}), past, in_first_phase=False)
-
-
-def waive_skips(*names: str, expires: str = "") -> Waiver:
-    found = name_tests("no-new-skips", "hard", [f"t.py::{name}" for name in names], "skipped now, and not before")
-    return waive(*found, guard="no-new-skips", expires=expires)
-
-
-@pytest.mark.parametrize(
-    ("waivers", "is_excused"),
-    [
-        pytest.param([waive_skips("test_a", "test_b")], True, id="both"),
-        pytest.param([waive_skips("test_a")], False, id="one-more-closes-again"),
-        pytest.param([waive_skips("test_a", "test_b", expires=NOW)], False, id="expired"),
-        pytest.param([], False, id="none"),
-    ],
-)
-def test_skips_that_a_person_lets_pass(waivers: list[Waiver], is_excused: bool) -> None:
-    judged = skips("test_a", "test_b")
-    assert judged.newly_skipped == {"t.py::test_a", "t.py::test_b"}
-    after = excuse_skips(judged, waivers, at=NOW)
-    assert (after.newly_skipped == frozenset()) is is_excused
-    assert after.excused == (judged.newly_skipped if is_excused else frozenset())
-    assert after.newly_skipped | after.exempt == judged.newly_skipped | judged.exempt

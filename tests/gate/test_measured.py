@@ -1,12 +1,14 @@
-"""Findings: how they are named, capped, and told apart by what a waiver covers."""
+"""Findings: how they are named, capped, and told apart by what a waiver covers; and how long a waiver lasts."""
 
 from __future__ import annotations
 
 import pytest
 
-from phase_gate.gate.measured import NAMED_AT_MOST, Finding, cap_findings
+from phase_gate.gate.measured import NAMED_AT_MOST, Finding, Waiver, cap_findings
 from phase_gate.values import replace
 
+NOW = "2026-07-01T12:00:00.000Z"
+LATER = "2026-07-01T12:00:00.001Z"
 ONE = Finding(slug="s", tier="hard", id="i", file="f", detail="d", proof="p")
 
 
@@ -58,3 +60,17 @@ def test_words_do_not_count_where_there_is_a_proof() -> None:
 def test_belongs_to(slug: str, guard: str, asked: str, expected: bool) -> None:
     several = [replace(ONE, slug=slug, guard=guard, id=str(number)) for number in range(NAMED_AT_MOST + 1)]
     assert {finding.belongs_to(asked) for finding in cap_findings(several)} == {expected}
+
+
+@pytest.mark.parametrize(
+    ("expires", "at", "expected"),
+    [
+        pytest.param("", "9999-01-01T00:00:00.000Z", True, id="without-an-end-it-lasts"),
+        pytest.param(LATER, NOW, True, id="a-moment-before"),
+        pytest.param(NOW, NOW, False, id="the-very-moment"),
+        pytest.param(NOW, LATER, False, id="a-moment-after"),
+    ],
+)
+def test_in_force(expires: str, at: str, expected: bool) -> None:
+    waiver = Waiver(guard="g", findings=(), reason="because", by="dev", at=NOW, expires=expires)
+    assert waiver.is_in_force(at) is expected

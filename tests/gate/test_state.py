@@ -1,20 +1,17 @@
-"""The state as JSON and back, and the state as the fold of its events: nothing is lost either way."""
+"""The state as JSON and back: nothing is lost."""
 
 from __future__ import annotations
 
 import json
-from functools import reduce
 from typing import Any
 
 import pytest
 
 from phase_gate.gate.breaker import Breaker
-from phase_gate.gate.events import apply
 from phase_gate.gate.measured import Measured, Waiver
 from phase_gate.gate.state import (
     NEW_STATE,
     Claims,
-    Event,
     Freeze,
     Measurement,
     Memory,
@@ -25,15 +22,11 @@ from phase_gate.gate.state import (
     state_from_json,
     state_to_json,
 )
-from phase_gate.gate.verdict import Fact, Signal
-from phase_gate.proof.verdicts import Proof
+from phase_gate.gate.verdict import Fact
 from phase_gate.tasks.work import FailureType
-from phase_gate.values import as_dict, replace
+from phase_gate.values import as_dict
 from tests.gate.verdicts import verdict
-from tests.report.history import History
 from tests.tasks.support import began, check, failed, reported, taken, task
-
-# --- a state and its document
 
 
 def through_json(document: Any) -> Any:
@@ -118,46 +111,3 @@ FULL = State(
 def test_other_documents_are_refused(document: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         state_from_json(document)
-
-
-# --- events and the state that they give
-
-
-def happened() -> list[Event]:
-    """Return the events of two cycles: runs of every kind, signals, overrides, a proof, and a run that never ended."""
-    history, done = History(), Signal(answer="done", reason="so it is", by="Ada")
-    old = {"test_a.py::test_one": "p", "test_a.py::test_two": "s"}
-    history.run("GREEN", old, tree="a")
-    history.run("GREEN", old, tree="a", signal=done)
-    history.run("RED", {**old, "test_b.py::test_new": "f"}, signal=done)
-    history.run("GREEN", {**old, "test_b.py::test_new": "f"}, signal=done)
-    history.run("GREEN", {**old, "test_b.py::test_new": "p"}, tree="b", unselected=1)
-    history.run("GREEN", {**old, "test_b.py::test_new": "k"}, tree="b", interrupted="interrupted")
-    history.prove(Proof())
-    for kind in ("breaker-reset", "force"):
-        history.override(kind, reason="it is known", by="Ada")
-    history.run("RED", {**old, "test_b.py::test_new": "f"})
-    history.begin_run("RED")
-    fact = {"name": "fact", "value": True, "reason": "r", "by": "Ada"}
-    repaired = Event(kind="repaired", data={"vanished": True}, at="later")
-    return [*history.events, Event(kind="fact-declared", data=fact, at="later"), repaired]
-
-
-def test_replaying_gives_the_same_state_through_any_checkpoint() -> None:
-    events = happened()
-    whole = reduce(apply, events, NEW_STATE)
-    for cut in range(len(events)):
-        checkpoint = state_from_json(through_json(state_to_json(reduce(apply, events[:cut], NEW_STATE))))
-        rest = [replace(event, data=through_json(event.data)) for event in events[cut:]]
-        assert reduce(apply, rest, checkpoint) == whole
-
-
-@pytest.mark.parametrize("kind", ["signal-refused", "signal-withdrawn", "signal-spent"])
-def test_a_signal_file_that_is_done_with_is_known(kind: str) -> None:
-    assert apply(FULL, Event(kind=kind, data={"file": "new"})).spent_signal == "new"
-    assert apply(FULL, Event(kind=kind, data={"file": ""})).spent_signal == "old", "given without a file"
-
-
-@pytest.mark.parametrize("kind", ["rewound", "something-newer"])
-def test_kinds_that_are_kept_for_history_change_nothing(kind: str) -> None:
-    assert apply(FULL, Event(kind=kind, data={})) is FULL

@@ -12,7 +12,8 @@ from phase_gate.gate.measured import TEST_FAILS, Finding, name_tests
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.values import replace
-from tests.gate.test_ways import ALTERED, AT, judge
+from tests.gate.test_advice import ALTERED, judge
+from tests.gate.verdicts import AT
 
 
 @pytest.fixture
