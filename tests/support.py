@@ -182,10 +182,6 @@ class Project:
     def status(self) -> Any:
         return self.call("status", "--json").document
 
-    def runs(self) -> list[dict[str, Any]]:
-        runs: list[dict[str, Any]] = self.call("history", "--json").document["runs"]
-        return runs
-
     def report(self, name: str = "verdict.json") -> Any:
         return json.loads((self.root / name).read_text(encoding="utf-8"))
 

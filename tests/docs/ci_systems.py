@@ -1,4 +1,4 @@
-"""Two CI systems, as far as our templates use them: each job in a clone of its own, its steps in a real shell.
+"""GitHub, as far as our templates use it: each job in a clone of its own, its steps in a real shell.
 
 `pip install` and the actions that check out and set up are taken for done; artifacts are copied.
 """
@@ -64,8 +64,6 @@ class Machine:
         )
         return done.returncode, done.stdout
 
-    # --- GitHub --------------------------------------------------------------------------------------------------
-
     def github(self, template: str) -> list[Step]:
         """Run a workflow's jobs in their order. A step that fails ends its job, but for steps that run always."""
         steps: list[Step] = []
@@ -123,60 +121,10 @@ class Machine:
         else:
             assert action.startswith(("actions/checkout@", "actions/setup-python@")), action
 
-    # --- GitLab --------------------------------------------------------------------------------------------------
-
-    def gitlab(self, template: str) -> list[Step]:
-        """Run a pipeline's stages in their order; dotenv reports become variables of later stages."""
-        document = yaml.safe_load(template)
-        steps: list[Step] = []
-        variables: dict[str, str] = {}
-        for stage in document.pop("stages"):
-            found: dict[str, str] = {}
-            left = self._base / f"left-by-{stage}"  # for later stages only
-            for name, job in document.items():
-                if job["stage"] != stage or (job.get("when") != "always" and any(step.code for step in steps)):
-                    continue
-                for chosen in _parallel(job):
-                    steps.append(self._gitlab_job(name, job, {**variables, **chosen}, found, left))
-            variables |= found
-            if left.exists():
-                _copy(left, self._artifacts)
-        return steps
-
-    def _gitlab_job(
-        self, name: str, job: dict[str, Any], values: dict[str, str], found: dict[str, str], left: Path
-    ) -> Step:
-        folder = self.clone()
-        if self._artifacts.exists():
-            _copy(self._artifacts, folder)
-        lines = [line for line in job["script"] if not line.startswith("pip install")]
-        code, out = self.run(folder, ["sh", "-e", "-c", "\n".join(lines)], GITLAB_CI="true", **values)
-        for line in job.get("after_script", ()):
-            assert self.run(folder, ["sh", "-c", line], **values)[0] == 0
-        artifacts = job.get("artifacts", {})
-        for pattern in artifacts.get("paths", ()):
-            for path in folder.glob(pattern):
-                _copy(path, left / path.name)
-        reports = artifacts.get("reports", {})
-        junit = reports.get("junit", [])
-        for name_of_report in [junit] if isinstance(junit, str) else junit:
-            assert (folder / name_of_report).is_file(), name_of_report
-        if "dotenv" in reports:
-            rows = (folder / reports["dotenv"]).read_text(encoding="utf-8").splitlines()
-            found |= dict(row.split("=", 1) for row in rows)
-        return Step(job=name, code=code, out=out)
-
 
 def fill(text: str, values: Mapping[str, str]) -> str:
     """Put values in the place of expressions. One that nobody knows is an error."""
     return _EXPRESSION.sub(lambda match: values[match[1]], text)
-
-
-def _parallel(job: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    rows = job.get("parallel", {}).get("matrix", [{}])
-    for row in rows:
-        for values in itertools.product(*row.values()):
-            yield dict(zip(row, values, strict=True))
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -80,6 +80,10 @@ def _forking(child: str, *, parent: str = "1", head: str = "") -> str:
         pytest.param(_forking("pass"), id="forgets-to-leave"),
         pytest.param(_forking("raise KeyboardInterrupt"), id="is-interrupted"),
         pytest.param(
+            _forking("pass", head="__import__('unittest.mock').mock.patch('os.getpid', return_value=1).start()"),
+            id="has-a-patched-getpid",
+        ),
+        pytest.param(
             _forking("pass").replace("os.fork()", "__import__('ctypes').PyDLL(None).fork()"),
             id="was-forked-past-python",
         ),
@@ -116,13 +120,6 @@ def test_the_child_says_nothing_of_ours(project: Project) -> None:
     assert "PHASE_GATE_RUN" in child["environment"], "what it starts is still part of the run"
     assert project.report()["metrics"]["tests_failing"] == 1
     assert len(history_of(project)) == 1, "the child confirms nothing"
-
-
-def test_a_patched_getpid_hides_nobody(project: Project) -> None:
-    patched = "__import__('unittest.mock').mock.patch('os.getpid', return_value=1).start()"
-    project.write(test_work=TEST, work=_forking("pass", head=patched))
-    run(project, "--phase=green")
-    assert len(history_of(project)) == 1
 
 
 # --- other recorders

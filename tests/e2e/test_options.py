@@ -371,14 +371,6 @@ def test_an_option_that_needs_a_phase_says_so(passing: Project, option: str) -> 
     assert passing.run().code == 0, "in a file it is for runs with a phase"
 
 
-def test_a_streak_that_starts_over_names_what_changed(passing: Project) -> None:
-    passing.run("--phase=green")
-    passing.write(helper="ONE = 1\n")
-    ran = passing.run("--phase=green")
-    assert "; the streak starts over because these files changed: helper.py" in ran.text
-    assert ran.text.endswith("next pytest --phase=green"), ran.text
-
-
 def test_a_file_that_a_tool_writes_may_be_ignored(passing: Project) -> None:
     """A run that is piped into a file of the project changes it, each time."""
     passing.commit_all()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.sessions import last_run
 from tests.support import Project
 
 pytestmark = pytest.mark.usefixtures("quality_extra")
@@ -103,7 +104,7 @@ def test_a_declaration_opens_the_gate_and_wins(project: Project) -> None:
     assert code == 0
     assert "+ no_more_improvements_identified == true          true (declared by ann)" in out
     assert "ann declared no_more_improvements_identified to be true; measured, it is false" in verdict["notes"]
-    assert project.runs()[-1]["metrics"]["no_more_improvements_identified"] is False
+    assert last_run(project)["metrics"]["no_more_improvements_identified"] is False
     (fact,) = verdict["facts"]
     assert (fact["source"], fact["by"], fact["reason"]) == ("declared", "ann", "os is for later")
 
