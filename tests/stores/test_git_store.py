@@ -344,14 +344,14 @@ def test_a_process_that_has_sent_more_is_no_rollback(
     """Two processes of one machine: the server's answer is older than what the machine knows by now."""
     one, same_machine = server.open(tmp_path / "one"), server.open(tmp_path / "one")
     head = add(one, Head(), "first")
-    real = one._call
+    real = one._repository.call
 
-    def call(*words: str, **given: str) -> Answer:
+    def call(*words: str, **given: bytes) -> Answer:
         found = real(*words, **given)
-        monkeypatch.setattr(one, "_call", real)
+        monkeypatch.setattr(one._repository, "call", real)
         add(same_machine, head, "second")
         return found
 
-    monkeypatch.setattr(one, "_call", call)
+    monkeypatch.setattr(one._repository, "call", call)
     assert one.read("default", head).rows == b""
     assert one.read("default", head).head.serial == 2

@@ -36,8 +36,6 @@ def hold_lock(
     path: Path, files: FileSystem = REAL, *, timeout: float = DEFAULT_LOCK_TIMEOUT, command: str = ""
 ) -> Iterator[None]:
     """Hold the lock of a task. Raises StateError with the holder's name after `timeout` seconds."""
-    if path.is_symlink() or path.is_dir():
-        raise refuse(path, OSError("not a plain file"))
     lock, holder = KernelLock(path, files), path.with_suffix(".holder")
     lock.acquire(timeout=timeout)
     try:

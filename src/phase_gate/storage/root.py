@@ -175,8 +175,11 @@ class Climb:
 
     def folders(self) -> Iterator[Path]:
         """Yield the start, no matter who owns it, and the folders above it that may be the user's project."""
-        for folder in self._below_home():
-            if folder != self.start and self._ends_at(folder):
+        yield self.start
+        if self._is_home(self.start):
+            return
+        for folder in self.start.parents:
+            if self._is_home(folder) or self._ends_at(folder):
                 return
             yield folder
 
@@ -191,15 +194,6 @@ class Climb:
             remedy=f"work in your own copy; or, if you trust the owner, set {TRUST_VARIABLE}={root}",
             slug="foreign-root",
         )
-
-    def _below_home(self) -> Iterator[Path]:
-        """Yield the start, even if it is the home folder, and the folders above it up to, but not including, home."""
-        yield self.start
-        if not self._is_home(self.start):
-            for folder in self.start.parents:
-                if self._is_home(folder):
-                    return
-                yield folder
 
     def _is_home(self, folder: Path) -> bool:
         return str(folder) == self._home and not self._is_trusted(folder)

@@ -53,6 +53,8 @@ _ENVIRONMENT = {
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
+    # Nothing is sent in the clear, and none runs a command that the address names.
+    "GIT_ALLOW_PROTOCOL": "file:ssh:https",
 }
 #: Overrides of the user's settings: git sends, fetches and signs nothing else, and has cleaned up when it answers.
 _SETTINGS = (
@@ -117,20 +119,16 @@ class Repository:
 
     # --- calling git ----------------------------------------------------------------------------------------------
 
-    def call(self, *words: str, given: bytes = b"", protocols: str = "none") -> Answer:
-        """Call git. Raises StoreUnreachableError where it can't be started.
-
-        :param protocols: by which it may ask a server.
-        """
+    def call(self, *words: str, given: bytes = b"") -> Answer:
+        """Call git. Raises StoreUnreachableError where it can't be started."""
         self._make()
         command = [find_git(), *_SETTINGS, f"--git-dir={self.folder}", *words]
-        environment = {**self._environment, "GIT_ALLOW_PROTOCOL": protocols}
         with tempfile.TemporaryFile() as complaints:
             try:
                 process = Popen(
                     command,
                     cwd=self.folder,
-                    env=environment,
+                    env=self._environment,
                     stdin=PIPE,
                     stdout=PIPE,
                     # A file: what stays behind to keep a connection open would keep a pipe open, too.

@@ -20,8 +20,6 @@ from phase_gate.stores.git_repository import ROLLBACK, Answer, Repository, Sent
 from phase_gate.stores.shared import UNKNOWN, Head, Tail
 
 _TASKS = "refs/phase-gate"
-#: By which a remote may be asked: nothing is sent in the clear, and none runs a command that the address names.
-_PROTOCOLS = "file:ssh:https"
 #: How often a push is tried that the server refuses though no other was first: a lock there is held for a moment.
 _PUSHES = 5
 _FIRST_PAUSE = 0.05
@@ -62,7 +60,8 @@ class GitStore:
         seen = {task: repository.read_ref(self._ref(task)) for task in tips}
         new = [self._ref(task) for task, tip in tips.items() if seen[task] != tip]
         if new:
-            answer = self._call("fetch", *_FETCH, "--refmap=", "--stdin", "--", self._remote, given="\n".join(new))
+            given = "\n".join(new).encode()
+            answer = repository.call("fetch", *_FETCH, "--refmap=", "--stdin", "--", self._remote, given=given)
             if answer.status != 0:
                 raise self._unreachable(answer)
         old = [task for task in tips if seen[task] == tips[task]]
@@ -119,7 +118,7 @@ class GitStore:
         # Into a ref of its own, for another process of this machine may ask, too.
         fetched = f"refs/fetched/{os.urandom(8).hex()}"
         try:
-            answer = self._call("fetch", *_FETCH, "--", self._remote, f"{ref}:{fetched}")
+            answer = self._repository.call("fetch", *_FETCH, "--", self._remote, f"{ref}:{fetched}")
             return self._repository.read_ref(fetched) if answer.status == 0 else "", answer
         finally:
             self._repository.remove_ref(fetched)
@@ -162,7 +161,11 @@ class GitStore:
             if tip != parent:
                 raise self._moved(task)
             _pause(number)
-        raise self._refused(ref, answer)
+        # For another reason than a lost race.
+        raise StoreUnreachableError(
+            f"{self.shown} does not accept {ref}: {answer.first_line}",
+            remedy="let it accept pushes to refs/phase-gate/*, or use another remote",
+        )
 
     # --- asking the server ----------------------------------------------------------------------------------------
 
@@ -172,7 +175,7 @@ class GitStore:
         return {ref.removeprefix(f"{self._prefix}/"): tip for ref, tip in found.items()}
 
     def _list_refs(self, pattern: str) -> dict[str, str]:
-        answer = self._call("ls-remote", "--refs", "-q", "--", self._remote, pattern)
+        answer = self._repository.call("ls-remote", "--refs", "-q", "--", self._remote, pattern)
         if answer.status != 0:
             raise self._unreachable(answer)
         rows = (row.partition("\t") for row in answer.output.decode("utf-8", "replace").splitlines())
@@ -182,10 +185,7 @@ class GitStore:
     def _push(self, ref: str, expected: str, value: str) -> Answer:
         """Push a ref from the value that it is expected to have to a new one; empty: none."""
         words = ("--porcelain", "--no-verify", "--no-signed", f"--force-with-lease={ref}:{expected}")
-        return self._call("push", *words, "--", self._remote, f"{value}:{ref}")
-
-    def _call(self, *words: str, given: str = "") -> Answer:
-        return self._repository.call(*words, given=given.encode(), protocols=_PROTOCOLS)
+        return self._repository.call("push", *words, "--", self._remote, f"{value}:{ref}")
 
     # --- names and errors -----------------------------------------------------------------------------------------
 
@@ -197,13 +197,6 @@ class GitStore:
 
     def _rollback(self, problem: str) -> RollbackError:
         return RollbackError(f"{self.shown} {problem}", remedy=ROLLBACK)
-
-    def _refused(self, ref: str, answer: Answer) -> StoreUnreachableError:
-        """Return the error for a push that is refused for another reason than a lost race."""
-        return StoreUnreachableError(
-            f"{self.shown} does not accept {ref}: {answer.first_line}",
-            remedy="let it accept pushes to refs/phase-gate/*, or use another remote",
-        )
 
     def _unreachable(self, answer: Answer) -> StoreUnreachableError:
         is_missing = os.path.isabs(self._remote) and not os.path.lexists(self._remote)
