@@ -11,7 +11,7 @@ import yaml
 
 from phase_gate.cli.workflow import read_schema
 from phase_gate.config.criteria_files import CriteriaError, find_criteria, read_criteria
-from phase_gate.config.reading import MAX_BYTES
+from phase_gate.config.documents import MAX_BYTES
 
 BOTH = [("AC-1", "It adds up"), ("AC-2", "Nothing is 0")]
 SCHEMA = jsonschema.Draft7Validator(json.loads(read_schema("criteria-file")))

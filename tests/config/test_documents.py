@@ -11,13 +11,10 @@ import yaml
 
 from phase_gate.config import documents
 from phase_gate.config.configuration import load_configuration
-from phase_gate.config.documents import MAX_DEPTH, read_bytes, read_document, read_documents
+from phase_gate.config.documents import MAX_BYTES, MAX_DEPTH, read_bytes, read_document, read_documents
 from phase_gate.config.reading import Items, Node, Table, Text
 from phase_gate.errors import ConfigurationError, DocumentError
 from phase_gate.workflow.settings import Configuration
-
-LIMIT = 1024 * 1024
-
 
 #: PyYAML's parsers, of which a project may have either: the pure one is always there, libyaml's mostly.
 LOADERS = {"pure-python": yaml.SafeLoader, "libyaml": getattr(yaml, "CSafeLoader", None)}
@@ -30,7 +27,7 @@ def any_loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 def read(text: str | bytes) -> Node:
-    return read_document(text, name="file.yaml", limit=LIMIT)
+    return read_document(text, name="file.yaml")
 
 
 @pytest.mark.usefixtures("any_loader")
@@ -115,7 +112,7 @@ def test_refuses_with_place_and_remedy(text: str, place: str, problem: str, reme
 )
 def test_refuses_what_the_two_parsers_place_differently(text: str) -> None:
     with pytest.raises(DocumentError, match=r"^file\.yaml:\d+:\d+: ") as caught:
-        read_documents(text, name="file.yaml", limit=LIMIT)
+        read_documents(text, name="file.yaml")
     assert caught.value.slug == "bad-yaml"
 
 
@@ -141,7 +138,7 @@ def test_refuses_binary(content: bytes, place: str, problem: str) -> None:
     [
         pytest.param("a: " + "b" * 97, 100, True, id="exactly-the-limit"),
         pytest.param("a: " + "b" * 98, 100, False, id="one-byte-more"),
-        pytest.param("a: " + "b" * 10_000_000, LIMIT, False, id="ten-megabytes"),
+        pytest.param("a: " + "b" * 10_000_000, MAX_BYTES, False, id="ten-megabytes"),
     ],
 )
 def test_size_limit(text: str, limit: int, is_read: bool) -> None:
@@ -190,7 +187,7 @@ PIPES = [pytest.param(os.mkfifo, "f: this is not a regular file", id="named-pipe
 def test_refuses_what_is_no_file(tmp_path: Path, make: Callable[[Path], None], problem: str) -> None:
     make(tmp_path / "f")
     with pytest.raises(ConfigurationError) as caught:
-        read_bytes(tmp_path / "f", name="f", limit=10, error=ConfigurationError)
+        read_bytes(tmp_path / "f", name="f", error=ConfigurationError)
     assert caught.value.problem.startswith(problem)
     assert caught.value.slug == "bad-configuration"
 

@@ -9,7 +9,6 @@ import pytest
 
 from phase_gate.codec import from_json, to_json
 from phase_gate.config.documents import read_documents
-from phase_gate.config.reading import MAX_BYTES
 from phase_gate.config.workflow_files import load_shipped_guards, load_shipped_workflow, parse_workflow
 from phase_gate.errors import WorkflowError
 from phase_gate.workflow.model import Consensus, Workflow, name_rules
@@ -173,9 +172,9 @@ def test_what_is_refused(old: str, new: str, words: str) -> None:
 @pytest.mark.parametrize(("old", "new", "words"), WRONG_STRUCTURE)
 def test_the_schema_refuses_it_too(old: str, new: str, words: str) -> None:
     validator = jsonschema.Draft7Validator(SCHEMA)
-    (right,) = read_documents(SMALL, name="own.yaml", limit=MAX_BYTES)
+    (right,) = read_documents(SMALL, name="own.yaml")
     validator.validate(as_json(right))
-    (document,) = read_documents(SMALL.replace(old, new, 1), name="own.yaml", limit=MAX_BYTES)
+    (document,) = read_documents(SMALL.replace(old, new, 1), name="own.yaml")
     assert not validator.is_valid(as_json(document))
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from phase_gate import exit_codes
 from phase_gate.cli._call import Call, Done, describe_error
 from phase_gate.config.documents import read_bytes
-from phase_gate.config.reading import MAX_BYTES
 from phase_gate.config.workflow_files import check_commands, find_workflow, load_shipped_guards, parse_workflow
 from phase_gate.errors import PhaseGateError, UsageError, WorkflowError
 from phase_gate.project import Project
@@ -43,7 +42,7 @@ def check(call: Call) -> Done:
 def _load(name: str, folder: Path, project: Project) -> Workflow:
     path, configuration = find_workflow(name, root=folder), project.configuration
     workflow = parse_workflow(
-        read_bytes(path, name=name, limit=MAX_BYTES, error=WorkflowError, if_missing="check the path"),
+        read_bytes(path, name=name, error=WorkflowError, if_missing="check the path"),
         name=name,
         guards={**_recorded_guards(project), **load_shipped_guards()},
         extra_metrics=configuration.overlay.metrics if configuration.overlay else {},

@@ -11,11 +11,12 @@ import shlex
 from pathlib import Path
 
 from phase_gate.config.documents import read_bytes, read_document, read_toml_table
-from phase_gate.config.reading import MAX_BYTES, Node, Reader, Table, Text, closest_first, find, plain, shorten
-from phase_gate.config.rule_checks import RESERVED_NAMES, Vocabulary, name_types, take_names, type_of
+from phase_gate.config.reading import Node, Reader, Table, Text, closest_first, find, plain, shorten
+from phase_gate.config.rule_checks import RESERVED_NAMES, Vocabulary, name_types, take_names
 from phase_gate.errors import ConfigurationError
 from phase_gate.storage.root import has_own_table
 from phase_gate.values import fields, replace, without_defaults
+from phase_gate.workflow.conditions import TYPE_NAMES
 from phase_gate.workflow.model import Gate1, PipelineRules, Workflow
 from phase_gate.workflow.sections import SECTIONS, ConfidenceRules, Overlay, PhaseOverlay
 from phase_gate.workflow.settings import FILE_NAME, PYPROJECT, Configuration
@@ -38,11 +39,11 @@ def load_configuration(root: Path) -> Configuration:
 
 def read_own_table(root: Path) -> Node | None:
     """Return the table `[tool.phase-gate]` of pyproject.toml; None if there is none."""
-    return read_toml_table(_read(root / PYPROJECT), name=PYPROJECT, limit=MAX_BYTES) if has_own_table(root) else None
+    return read_toml_table(_read(root / PYPROJECT), name=PYPROJECT) if has_own_table(root) else None
 
 
 def _read(path: Path) -> bytes:
-    return read_bytes(path, name=path.name, limit=MAX_BYTES, error=ConfigurationError)
+    return read_bytes(path, name=path.name, error=ConfigurationError)
 
 
 def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configuration:
@@ -50,7 +51,7 @@ def parse_configuration(text: str | bytes, name: str = FILE_NAME) -> Configurati
 
     :param name: the file name, for messages.
     """
-    return _read_configuration(read_document(text, name=name, limit=MAX_BYTES))
+    return _read_configuration(read_document(text, name=name))
 
 
 def _read_configuration(node: Node) -> Configuration:
@@ -72,7 +73,7 @@ def _read_configuration(node: Node) -> Configuration:
 
 def _read_overlay(reader: Reader, table: Table) -> Overlay:
     """Return the changes to the workflow. Their texts keep their places."""
-    overlay = reader.read(Overlay, table.only(fields(Overlay)))
+    overlay = reader.read(Overlay, table, beside=table)
     take_names(overlay.metrics, dict(RESERVED_NAMES), "a metric", reader)
     phases: dict[str, PhaseOverlay] = {}
     for key, phase in overlay.phases.items():
@@ -172,7 +173,7 @@ def _check_names(workflow: Workflow, overlay: Overlay, faults: Reader) -> None:
             names = closest_first(name, workflow.parameters)
             problem = f"workflow {workflow.name} has no parameter {shorten(name)}"
             faults.stop(name, problem, f"use one of: {names}" if names else "remove it")
-        old, new = type_of(workflow.parameters[name]), type_of(value)
+        old, new = TYPE_NAMES[type(workflow.parameters[name])], TYPE_NAMES[type(value)]
         if old != new and (old, new) != ("number", "int"):
             problem = f"parameter {name} has to be of type {old}, not {new}"
             faults.stop(name, problem, f"write a value like {workflow.parameters[name]}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from phase_gate.config.documents import decode_text, read_bytes, read_document
-from phase_gate.config.reading import MAX_BYTES, Items, Node, Reader, Table, Text, show
+from phase_gate.config.reading import Items, Node, Reader, Table, Text, show
 from phase_gate.errors import DocumentError, PhaseGateError
 from phase_gate.gate.order import shorten
 from phase_gate.gate.record import Criteria, Criterion
@@ -54,12 +54,12 @@ def _load_criteria(given: str, *, base: Path, root: Path, if_missing: str) -> Cr
             f"{shorten(given)} is neither a number nor a file of criteria",
             f"give a whole number of 1 or more, or a file that ends in {', '.join((_MARKDOWN[0], *_YAML))}",
         )
-    data = read_bytes(path, name=name, limit=MAX_BYTES, error=CriteriaError, if_missing=if_missing)
+    data = read_bytes(path, name=name, error=CriteriaError, if_missing=if_missing)
     try:
         if suffix in _MARKDOWN:
-            listed, left_out = find_criteria(decode_text(data, name=name, limit=MAX_BYTES), file=name)
+            listed, left_out = find_criteria(decode_text(data, name=name), file=name)
         else:
-            listed, left_out = _from_yaml(read_document(data, name=name, limit=MAX_BYTES), name), ()
+            listed, left_out = _from_yaml(read_document(data, name=name), name), ()
     except DocumentError as error:
         raise CriteriaError(error.problem, error.remedy) from None
     if not listed:

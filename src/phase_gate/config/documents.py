@@ -27,6 +27,8 @@ TABLE = ("tool", "phase-gate")
 
 _FAULTS = Reader(DocumentError)
 
+#: Far more than any readable set of rules needs.
+MAX_BYTES = 1024 * 1024
 #: The deepest shipped file has 5 levels.
 MAX_DEPTH = 32
 
@@ -42,7 +44,7 @@ _TOML_WORD = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
 _TOML_LINE = re.compile(rf"\s*(?P<header>\[+\s*)?(?P<keys>{_TOML_WORD}(?:\s*\.\s*{_TOML_WORD})*)\s*[\]=]")
 
 
-def read_document(text: str | bytes, *, name: str, limit: int) -> Node:
+def read_document(text: str | bytes, *, name: str, limit: int = MAX_BYTES) -> Node:
     """Return the only document in the text."""
     documents = read_documents(text, name=name, limit=limit)
     if len(documents) > 1:
@@ -50,7 +52,7 @@ def read_document(text: str | bytes, *, name: str, limit: int) -> Node:
     return documents[0]
 
 
-def read_documents(text: str | bytes, *, name: str, limit: int) -> list[Node]:
+def read_documents(text: str | bytes, *, name: str, limit: int = MAX_BYTES) -> list[Node]:
     """Return the documents in the text, at least one.
 
     :param name: the file name, for messages.
@@ -59,19 +61,19 @@ def read_documents(text: str | bytes, *, name: str, limit: int) -> list[Node]:
     source = decode_text(text, name=name, limit=limit)
     import yaml  # imported here, because it takes 12 ms and most runs read no YAML
 
-    builder = _Builder(name)
+    start = Place.of(name, 1, 1)
     try:
         # A generator, although its annotation is less specific: it keeps the parser until it is closed.
         parsed = cast("Generator[yaml.Event]", yaml.parse(source, Loader=choose_loader()))
         with closing(parsed) as events:
-            documents = builder.read(events)
+            documents = _Builder(name).read(events)
     except yaml.YAMLError as error:
-        builder.refuse(*_translate(error, source=source))
+        _refuse(error, name=name, source=source)
     except (ValueError, OverflowError):
         # The pure Python loader converts escapes and version numbers without checking their size.
-        builder.refuse((1, 1), "a number is out of range", "remove the invalid escape or directive")
+        _FAULTS.stop(start, "a number is out of range", "remove the invalid escape or directive")
     if not documents:
-        builder.refuse((1, 1), "the file is empty", "fill it, or delete it")
+        _FAULTS.stop(start, "the file is empty", "fill it, or delete it")
     return documents
 
 
@@ -88,9 +90,6 @@ class _Builder:
     def __init__(self, file: str) -> None:
         self._file = file
 
-    def refuse(self, place: tuple[int, int], problem: str, remedy: str) -> NoReturn:
-        _FAULTS.stop(Place.of(self._file, *place), problem, remedy)
-
     def read(self, events: Iterator[yaml.Event]) -> list[Node]:
         import yaml
 
@@ -99,7 +98,7 @@ class _Builder:
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
                 if event.version or event.tags:
-                    self.refuse(_place_of(event), "directives are not read", "take the line with % out")
+                    _FAULTS.stop(self._place(event), "directives are not read", "take the line with % out")
                 node = self._node(next(events), "")
                 if isinstance(node, Text) and node.is_plain and not node:
                     _FAULTS.stop(node, "the document is empty", "fill it, or take its --- line out")
@@ -146,7 +145,7 @@ class _Builder:
 
     def _check(self, event: yaml.Event) -> Place:
         """Return the place of an event. Refuse aliases, anchors and tags, which can hide the meaning of a value."""
-        place = Place.of(self._file, *_place_of(event))
+        place = self._place(event)
         anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
         if isinstance(event, self._yaml.AliasEvent):
             _FAULTS.stop(place, f"alias *{anchor}", "write the value out in full")
@@ -156,19 +155,18 @@ class _Builder:
             _FAULTS.stop(place, f"tag {tag}", "remove the tag; quotes turn any value into a text")
         return place
 
+    def _place(self, event: yaml.Event) -> Place:
+        mark = event.start_mark
+        assert mark is not None  # parsed events always have one
+        return Place.of(self._file, mark.line + 1, mark.column + 1)
 
-def _place_of(event: yaml.Event) -> tuple[int, int]:
-    mark = event.start_mark
-    assert mark is not None  # parsed events always have one
-    return mark.line + 1, mark.column + 1
 
-
-def _translate(error: yaml.YAMLError, *, source: str) -> tuple[tuple[int, int], str, str]:
-    """Return place, problem and remedy."""
+def _refuse(error: yaml.YAMLError, *, name: str, source: str) -> NoReturn:
+    """Raise the fault that a parser has found."""
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or "unreadable"
     if mark is None:
-        return (1, 1), f"not YAML: {problem}", "fix the syntax"
+        _FAULTS.stop(Place.of(name, 1, 1), f"not YAML: {problem}", "fix the syntax")
     # libyaml reports "end of file" one line after the text.
     lines = source.splitlines() or [""]
     row = min(mark.line, len(lines) - 1)
@@ -178,13 +176,13 @@ def _translate(error: yaml.YAMLError, *, source: str) -> tuple[tuple[int, int], 
         remedy = "indent with spaces: YAML allows no tab there"
     elif "mapping values" in problem:
         remedy = "put the text in quotes if it contains a colon; otherwise check the indentation"
-    return (row + 1, column + 1), f"not YAML: {problem}", remedy
+    _FAULTS.stop(Place.of(name, row + 1, column + 1), f"not YAML: {problem}", remedy)
 
 
 # --- TOML
 
 
-def read_toml_table(text: str | bytes, *, name: str, limit: int) -> Node | None:
+def read_toml_table(text: str | bytes, *, name: str) -> Node | None:
     """Return our table of a TOML text; None if it has none. Raises ConfigurationError for invalid TOML.
 
     `tomllib` returns values without places, so the lines are searched: a value has the place of its key.
@@ -192,9 +190,12 @@ def read_toml_table(text: str | bytes, *, name: str, limit: int) -> Node | None:
     import tomllib  # imported here, because most projects keep their settings elsewhere
 
     faults = Reader(ConfigurationError)
-    source = decode_text(text, name=name, limit=limit, faults=faults)
+    source = decode_text(text, name=name, faults=faults)
     try:
         found: object = tomllib.loads(source)
+        for key in TABLE:
+            found = found.get(key) if isinstance(found, dict) else None
+        return None if found is None else _make_node(found, TABLE, _find_places(source, name), Place.of(name, 1, 1))
     except tomllib.TOMLDecodeError as error:
         problem, _, where = str(error).partition(" (at ")
         lines = source.splitlines() or [""]
@@ -203,9 +204,6 @@ def read_toml_table(text: str | bytes, *, name: str, limit: int) -> Node | None:
         faults.stop(Place.of(name, line, column), f"not TOML: {problem}", "fix the syntax here")
     except (ValueError, RecursionError):
         faults.stop(Place.of(name, 1, 1), "a number is too big, or the nesting too deep", "simplify the file")
-    for key in TABLE:
-        found = found.get(key) if isinstance(found, dict) else None
-    return None if found is None else _make_node(found, TABLE, _find_places(source, name), Place.of(name, 1, 1))
 
 
 def _make_node(value: object, path: tuple[str, ...], places: Mapping[tuple[str, ...], Place], around: Place) -> Node:
@@ -223,15 +221,8 @@ def _make_node(value: object, path: tuple[str, ...], places: Mapping[tuple[str, 
             item.path = f"an item of {dotted}"
         return Items.of(items, at, dotted)
     # Only numbers and booleans are plain: texts and dates stay texts.
-    text = str(value).lower() if isinstance(value, bool) else _spell(value)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
     return Text.of(text, at, dotted, is_plain=isinstance(value, int | float))
-
-
-def _spell(value: object) -> str:
-    try:
-        return str(value)
-    except ValueError:  # an integer with thousands of hexadecimal digits
-        return "9" * 1000
 
 
 def _find_places(source: str, name: str) -> dict[tuple[str, ...], Place]:
@@ -256,11 +247,10 @@ def read_bytes(
     path: Path,
     *,
     name: str,
-    limit: int,
     error: type[PhaseGateError],
     if_missing: str = "check the path; it starts at the project's root",
 ) -> bytes:
-    """Return the file's content, at most `limit` + 1 bytes: enough for the reader to refuse a bigger file.
+    """Return the file's content, or its beginning, which is enough for the reader to refuse a bigger file.
 
     :param if_missing: the remedy if there is no such file.
     """
@@ -272,7 +262,7 @@ def read_bytes(
         if not stat.S_ISREG(mode):
             raise error(f"{name}: this is not a regular file", "put a regular file there")
         with open(path, "rb") as file:
-            return file.read(limit + 1)
+            return file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise error(f"{name}: there is no such file", if_missing) from None
     except (OSError, ValueError) as problem:
@@ -280,7 +270,7 @@ def read_bytes(
         raise error(f"{name}: can't be read: {reason}", "make it a file that you may read") from None
 
 
-def decode_text(text: str | bytes, *, name: str, limit: int, faults: Reader = _FAULTS) -> str:
+def decode_text(text: str | bytes, *, name: str, limit: int = MAX_BYTES, faults: Reader = _FAULTS) -> str:
     """Return the text without its byte order mark; raise DocumentError if it is too long, or not plain UTF-8."""
     size = len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "surrogatepass"))
     if size > limit:

@@ -22,12 +22,8 @@ from phase_gate.workflow.sections import is_phrase
 T = TypeVar("T", bound=Value)
 Scalar = int | float | str | bool | None
 
-#: Far more than any readable set of rules needs.
-MAX_BYTES = 1024 * 1024
 #: Fits into a 64-bit integer. Python itself refuses to convert thousands of digits.
 _MAX_DIGITS = 18
-#: The number of names in a remedy: more than there are metrics and guards, but few enough for a screen.
-_MAX_NAMES = 100
 
 _WORDS: Mapping[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -99,9 +95,6 @@ class Items(_Placed, list["Node"]):
 class Table(_Placed, dict[str, "Node"]):
     """A mapping with its keys in the order of the file, each a `Text`."""
 
-    def only(self, keys: Collection[str]) -> Table:
-        return Table.of({key: row for key, row in self.items() if key in keys}, self.at, self.path)
-
 
 Node = Text | Table | Items
 
@@ -138,8 +131,7 @@ def closest_first(word: str, known: Iterable[str]) -> str:
     names = list(dict.fromkeys(known))
     # The comparison takes quadratic time, so compare the first characters only.
     near = difflib.get_close_matches(word[:60], names, n=1)
-    ordered = [*near, *(name for name in names if name not in near)]
-    return ", ".join(ordered[:_MAX_NAMES] + ["…"] * (len(ordered) > _MAX_NAMES))
+    return ", ".join([*near, *(name for name in names if name not in near)])
 
 
 def shorten(text: str) -> str:

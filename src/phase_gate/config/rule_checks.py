@@ -13,8 +13,8 @@ from phase_gate.config.reading import Node, Reader, Text, closest_first, find, s
 from phase_gate.errors import ConditionError
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.condition_parser import ALIASES, check_types, conjoin
-from phase_gate.workflow.conditions import names_in
-from phase_gate.workflow.metrics import METRIC_TYPES, PIPELINE_METRICS, MetricValue
+from phase_gate.workflow.conditions import TYPE_NAMES, names_in
+from phase_gate.workflow.metrics import METRIC_TYPES, PIPELINE_METRICS
 from phase_gate.workflow.model import (
     AUDIT,
     CHANGE_TYPES,
@@ -110,17 +110,9 @@ class Vocabulary(Value):
 
 def name_types(workflow: Workflow) -> dict[str, MetricType]:
     """Return every name that a condition of the workflow may use, with its type."""
-    values = {name: type_of(value) for name, value in workflow.parameters.items()}
+    values = {name: TYPE_NAMES[type(value)] for name, value in workflow.parameters.items()}
     # Last, so that plugins can't change the type of a built-in metric.
     return {**workflow.metrics, **workflow.facts, **values, **METRIC_TYPES}
-
-
-def type_of(value: MetricValue) -> MetricType:
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int):
-        return "int"
-    return "number" if isinstance(value, float) else "text"
 
 
 # --- pipelines: artifacts, routes of change requests, requirements of phases

@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 from typing import TypeVar
 
 from phase_gate.config.documents import read_bytes, read_document, read_documents
-from phase_gate.config.reading import MAX_BYTES, Node, Reader, Table, Text, closest_first, find, plain, shorten
+from phase_gate.config.reading import Node, Reader, Table, Text, closest_first, find, plain, shorten
 from phase_gate.config.rule_checks import (
     RESERVED_NAMES,
     PipelineCheck,
@@ -104,7 +104,7 @@ class _GateDocument(Value):
 def parse_guards(text: str | bytes, name: str) -> dict[str, Guard]:
     """Return the guards of a guard file, by their names."""
     faults = Reader(WorkflowError)
-    guards = faults.read(_Guards, read_document(text, name=name, limit=MAX_BYTES)).guards
+    guards = faults.read(_Guards, read_document(text, name=name)).guards
     Vocabulary(types=METRIC_TYPES, faults=faults).check_new_guards(guards)
     return {guard.name: guard for guard in guards.values()}
 
@@ -122,21 +122,13 @@ def parse_workflow(
     :param guards: the guards that its phases may name.
     :param extra_metrics: metrics of plugins, in addition to the built-in ones.
     """
-    nodes = read_documents(text, name=name, limit=MAX_BYTES)
+    nodes = read_documents(text, name=name)
     known = Vocabulary(types=extra_metrics, guards=guards, faults=Reader(WorkflowError))
-    return plain(build_workflow(nodes, known, name=name))
-
-
-def build_workflow(nodes: Sequence[Node], known: Vocabulary, *, name: str) -> Workflow:
-    """Return the workflow that these documents describe. Its texts have their places.
-
-    :param known: the guards that its phases may name, and the metrics of plugins.
-    """
     if len(nodes) > 1 or (isinstance(nodes[0], Table) and "phase" in nodes[0]):
         workflow = _read_gate_documents(nodes, known, name=name)
     else:
         workflow = _read_workflow(nodes[0], known)
-    return without_pipeline_guards(workflow)
+    return plain(without_pipeline_guards(workflow))
 
 
 def _read_workflow(node: Node, known: Vocabulary) -> Workflow:
@@ -332,7 +324,7 @@ def load_workflow(
     """
     path = find_workflow(name_or_path, root=root)
     name = path.name if path.parent == _SHIPPED else name_or_path
-    text = read_bytes(path, name=name, limit=MAX_BYTES, error=WorkflowError)
+    text = read_bytes(path, name=name, error=WorkflowError)
     shipped = load_shipped_guards()
     workflow = parse_workflow(text, name=name, guards={**extra_guards, **shipped}, extra_metrics=extra_metrics)
     vocabulary = Vocabulary(types=name_types(workflow), faults=Reader(WorkflowError))

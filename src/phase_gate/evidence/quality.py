@@ -19,7 +19,7 @@ from typing import Any
 from phase_gate.codec import from_json, to_json
 from phase_gate.evidence.context import EvidenceContext, Provider
 from phase_gate.gate.measured import QUALITY_METRICS, Finding, Measured, Table
-from phase_gate.source.pytest_settings import is_in_test_folder, is_named_like_test
+from phase_gate.source.pytest_settings import is_test_side
 from phase_gate.storage.fingerprint import compile_globs
 from phase_gate.values import Value
 from phase_gate.visible import count
@@ -104,7 +104,7 @@ def take_sources(context: EvidenceContext) -> dict[str, str]:
     is_document = compile_globs(context.configuration.docs)
 
     def is_source(path: str) -> bool:
-        if not path.endswith(".py") or path in tests or is_named_like_test(path) or is_in_test_folder(path):
+        if not path.endswith(".py") or path in tests or is_test_side(path):
             return False
         return (not settings.include or included(path)) and not excluded(path) and not is_document(path)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
-from typing import Any
 
 #: In pytest's own order: the first file with settings counts.
 FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
@@ -30,14 +28,10 @@ def pytest_section(path: str, text: str) -> object:
 
 def file_patterns(path: str, text: str) -> tuple[str, ...]:
     """Return `python_files` from a file; empty if it is not set."""
-    given = _options(path, text).get("python_files", ())
+    section = pytest_section(path, text)
+    options = section.get("ini_options", section) if isinstance(section, dict) else None
+    given = options.get("python_files", ()) if isinstance(options, dict) else ()
     return tuple(given.split()) if isinstance(given, str) else tuple(map(str, given))
-
-
-def _options(path: str, text: str) -> Mapping[str, Any]:
-    section = pytest_section(path, text) if text else None
-    options = section.get("ini_options", section) if isinstance(section, Mapping) else None
-    return options if isinstance(options, Mapping) else {}
 
 
 def matches(path: str, patterns: tuple[str, ...]) -> bool:
@@ -52,13 +46,6 @@ _TEST_FOLDERS = frozenset({"test", "tests"})
 
 def is_test_side(path: str) -> bool:
     """Return whether a file belongs to the tests, by its name or its folder."""
-    return is_in_test_folder(path) or is_named_like_test(path)
-
-
-def is_in_test_folder(path: str) -> bool:
-    return not _TEST_FOLDERS.isdisjoint(path.split("/")[:-1])
-
-
-def is_named_like_test(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return name == "conftest.py" or name.startswith("test_") or name.endswith("_test.py")
+    *folders, name = path.split("/")
+    is_named_so = name == "conftest.py" or name.startswith("test_") or name.endswith("_test.py")
+    return is_named_so or not _TEST_FOLDERS.isdisjoint(folders)

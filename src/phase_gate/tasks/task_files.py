@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from typing import NoReturn
 
 from phase_gate.config.documents import decode_text, find_odd_character, read_bytes, read_document
-from phase_gate.config.reading import MAX_BYTES, Items, Node, Place, Reader, Table, Text, plain, shorten
+from phase_gate.config.reading import Items, Node, Place, Reader, Table, Text, plain, shorten
 from phase_gate.errors import DocumentError, NotAllowedError, PhaseGateError
 from phase_gate.tasks.work import TaskSpec
 from phase_gate.values import replace
@@ -41,19 +41,19 @@ def read_task_file(path: Path, name: str | None = None) -> tuple[TaskSpec, ...]:
     :param name: the file's name in messages; by default the path as given.
     """
     shown = str(path) if name is None else name
-    data = read_bytes(path, name=shown, limit=MAX_BYTES, error=TaskFileError, if_missing="check the path")
+    data = read_bytes(path, name=shown, error=TaskFileError, if_missing="check the path")
     return parse_tasks(data, shown)
 
 
 def parse_tasks(text: str | bytes, name: str) -> tuple[TaskSpec, ...]:
     """Return the tasks of a text: a plan by its name, XML if it begins with `<`, else YAML. Raises TaskFileError."""
     try:
-        source = decode_text(text, name=name, limit=MAX_BYTES)
+        source = decode_text(text, name=name)
         is_plan = name.lower().endswith(_MARKDOWN)
         if is_plan or source.lstrip().startswith("<"):
             nodes = _from_blocks(source, name, is_plan=is_plan)
         else:
-            nodes = _from_yaml(read_document(source, name=name, limit=MAX_BYTES))
+            nodes = _from_yaml(read_document(source, name=name))
     except DocumentError as error:
         raise TaskFileError(error.problem, error.remedy) from None
     tasks: dict[str, tuple[TaskSpec, int]] = {}

@@ -237,7 +237,7 @@ def check_types(condition: str, types: Mapping[str, MetricType]) -> None:
                 raise ConditionError(problem, f"compare it: {text} {example}")
         elif mismatch := find_mismatch(left, leaf[1], type_of(leaf[2])):
             # The remedy keeps the name, whose type is given: the user can change the literal.
-            subject = leaf[2] if is_name(leaf[2]) and not is_name(leaf[0]) else leaf[0]
+            subject = leaf[0] if is_name(leaf[0]) else leaf[2]
             order = "" if (kind := type_of(subject)) in ORDERED else " by == or !="
             shown = render([subject])
             raise ConditionError(f"{mismatch}: {text}", f"compare {shown} with {PARTNERS[kind]}{order}")

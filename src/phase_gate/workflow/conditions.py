@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeGuard
 
-    from phase_gate.workflow.metrics import MetricValue
+    from phase_gate.workflow.metrics import MetricType, MetricValue
 
     #: `["AND" or "OR", part, part, …]`, `["NOT", part]`; or a clause: `[operand, sign, operand]` or `[operand]`.
     #: An operand is a name or a value. A text has its quotes, which tell it from a name.
@@ -38,7 +38,7 @@ _MAX_INTEGER_BITS = 1024
 _MAX_SHOWN_TEXT = 60
 
 #: The types of values by their names in files.
-TYPE_NAMES: Mapping[type, str] = {int: "int", float: "number", bool: "bool", str: "text"}
+TYPE_NAMES: Mapping[type, MetricType] = {int: "int", float: "number", bool: "bool", str: "text"}
 ORDERED = ("int", "number", "text")
 #: What a value of a type can be compared with.
 PARTNERS = {"int": "a number", "number": "a number", "bool": "true or false", "text": "a quoted text"}
