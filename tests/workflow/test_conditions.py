@@ -302,7 +302,7 @@ TYPES: dict[str, MetricType] = {"count": "int", "seconds": "number", "done": "bo
         pytest.param(
             "true < false",
             "bool has no order: true < false",
-            "compare true with true or false by == or !=",
+            "compare false with true or false by == or !=",
             id="booleans-have-no-order",
         ),
         pytest.param(
