@@ -33,6 +33,7 @@ SAID: dict[str, tuple[Rows, tuple[str, ...]]] = {
     ),
     "gemini-in-pieces": (
         [
+            {"type": "message", "role": "assistant", "content": "Before the last prompt."},
             {"type": "message", "role": "user", "content": "work"},
             {"type": "message", "role": "assistant", "content": "All tests", "delta": True},
             {"type": "message", "role": "assistant", "content": " ", "delta": True},

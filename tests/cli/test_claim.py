@@ -64,8 +64,10 @@ def test_a_claim_that_is_true(green: CommandProject) -> None:
     ]
 
 
-def test_standard_input(green: CommandProject, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(SURE.encode())))
+def test_a_transcript_on_standard_input(green: CommandProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = ({"role": "user", "content": "do it"}, {"role": "assistant", "content": SURE})
+    text = "no JSON\n".join(f"{json.dumps(row)}\n" for row in rows)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert green.gate("claim", "-").code == 0
 
 
@@ -80,15 +82,6 @@ def test_done_with_failing_tests_is_blocked(begin: Begin) -> None:
 def test_after_the_exit_it_leads_to_the_next_phase(begin: Begin) -> None:
     code, found = claim(begin("green-exited"), SURE)
     assert (code, found["next_command"]) == (0, "pytest --phase=refactor")
-
-
-def test_files_that_nobody_has_tested(green: CommandProject) -> None:
-    green.edit_source()
-    code, found = claim(green, SURE)
-    row = next(each for each in found["indicator_rows"] if each["name"] == "tests pass")
-    assert (code, row["met"]) == (10, None)
-    assert row["reason"] == "files have changed since the last run (calc.py)"
-    assert found["reason"] == "files have changed since the last run (calc.py)"
 
 
 @pytest.mark.criterion("CG-03", "CG-05", "CG-12", "SE-07")
@@ -130,13 +123,6 @@ def test_what_we_print_ourselves_is_read(green: CommandProject) -> None:
     assert claim(green, block.replace("false", "true"))[1]["explicit"] is True
 
 
-def test_claimed_numbers_are_compared(green: CommandProject) -> None:
-    text = f"Ready for review.\n\n{PRP.replace('TESTS_TOTAL: 2', 'TESTS_TOTAL: 12')}\n{RALPH}"
-    assert claim(green, text)[1]["contradictions"] == [
-        "TESTS_TOTAL: 12 was claimed, 2 was measured",
-    ]
-
-
 # --- thresholds
 
 
@@ -156,43 +142,9 @@ def test_a_bad_threshold(green: CommandProject, variable: str | None, arguments:
     assert green.error("claim", "said.txt", *arguments)[:2] == (2, "bad-usage")
 
 
-# --- overrides
-
-OVERRIDE = "EXIT_STATUS: COMPLETE\nEXIT_CONFIDENCE: HIGH\nEXIT_OVERRIDE: true\n"
-
-
-def test_an_override_that_is_honoured(begin: Begin) -> None:
-    green = settled(begin, "exit_gate: {honour_override: true}\n")
-    code, found = claim(green, OVERRIDE)
-    assert (code, found["override"]) == (0, {"requested": True, "honoured": True})
-    assert found["leniency"] == ["EXIT_OVERRIDE is honoured, with 1 indicator (2 needed)"]
-    assert found["leniency"][0] in found["reason"]
-    assert green.gate("claim", "said.txt").has("let pass    EXIT_OVERRIDE is honoured")
-
-
 def test_without_an_explicit_signal_where_that_is_set(begin: Begin) -> None:
     green = settled(begin, "exit_gate: {require_explicit_signal: false}\n")
     assert claim(green, "All tasks are completed.")[0] == 0
+    assert green.gate("claim", "said.txt").has("let pass    ")
     assert claim(green, "All tasks are completed.\n\nEXIT_STATUS: CONTINUE\n")[0] == 10
     assert claim(green, "Not all tasks are completed.")[0] == 10
-
-
-# --- transcripts
-
-
-def lines(*rows: Any) -> str:
-    return "".join(f"{json.dumps(row)}\n" for row in rows)
-
-
-SAYS = {"role": "assistant", "content": SURE}
-
-
-@pytest.mark.parametrize(
-    ("text", "counts"),
-    [
-        pytest.param(lines({"role": "user", "content": "do it"}) + "no JSON\n" + lines(SAYS), True, id="the-assistant"),
-        pytest.param(lines(SAYS, {"role": "user", "content": "go on"}), False, id="before-the-last-prompt"),
-    ],
-)
-def test_a_transcript(green: CommandProject, text: str, counts: bool) -> None:
-    assert bool(claim(green, text)[1]["blocks"]) is counts

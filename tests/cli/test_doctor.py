@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
 
 import phase_gate
+from phase_gate.agents.agent_table import AGENT_NAMES, load_agent
 from tests.cli.conftest import Begin, CommandProject
+
+PROGRAM = f"{shlex.quote(sys.executable)} -m phase_gate.cli"
 
 
 @pytest.fixture(autouse=True)
@@ -70,17 +75,55 @@ def test_the_settings_keep_it_out(begin: Begin, addopts: str, says: str) -> None
 
 
 @pytest.mark.usefixtures("unasked")
-def test_a_configuration_that_can_not_be_read(begin: Begin) -> None:
-    gated = begin("")
+def test_a_ledger_that_was_changed_and_a_configuration_that_can_not_be_read(begin: Begin) -> None:
+    gated = begin("green")
+    gated.tamper()
+    assert look(gated)["ledger"][0] == "bad"
     gated.project.write({"phase-gate.yaml": "nonsense: 1\n"})
     looks = look(gated)
     assert looks["configuration"][0] == "bad"
     assert "nonsense" in looks["configuration"][1]
-    assert "ledger" not in looks, "without it nobody knows where to look"
+    assert "ledger" not in looks, "without it, where it is can't be known"
+
+
+# --- the hooks of agents
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.usefixtures("unasked")
+@pytest.mark.parametrize("agent", AGENT_NAMES)
+def test_the_doctor_runs_the_hooks(begin: Begin, agent: str) -> None:
+    gated = begin("green-once")
+    assert agent not in look(gated, "--program", PROGRAM), "nobody told it to ask"
+    gated.gate("init", "--agent", agent, "--program", PROGRAM)
+    before = gated.files()
+    mark, says = look(gated, "--program", PROGRAM)[agent]
+    client = load_agent(agent)
+    assert mark == ("note" if client.trust_step else "good"), "that they answer is not all that it takes"
+    assert says.startswith(f"its hooks in {client.settings} answer")
+    assert says.endswith(f"; to have them run, {client.trust_step}" if client.trust_step else "answer")
+    assert gated.files() == before
+
+
+def silent(folder: Path, answer: str) -> str:
+    script = folder / "odd.py"
+    script.write_text(f"import sys\nsys.stdin.read()\nprint({answer!r})\n")
+    return f"{shlex.quote(sys.executable)} {shlex.quote(str(script))}"
 
 
 @pytest.mark.usefixtures("unasked")
-def test_a_ledger_that_was_changed(begin: Begin) -> None:
-    gated = begin("green")
-    gated.tamper()
-    assert look(gated)["ledger"][0] == "bad"
+def test_the_doctor_says_what_is_wrong(begin: Begin, tmp_path_factory: pytest.TempPathFactory) -> None:
+    gated = begin("")
+    folder = tmp_path_factory.mktemp("programs")
+
+    def say(program: str) -> tuple[str, str]:
+        gated.gate("init", "--agent", "claude", "--program", program)
+        return look(gated, "--program", program)["claude"]
+
+    mark, says = say("no-such-program")
+    assert mark == "bad"
+    assert ", so the agent continues unasked; " in says
+    assert says.startswith("Stop: 'no-such-program hook stop --agent claude' ends with ")
+    assert says.endswith("phase-gate init --agent claude --program PATH")
+    assert say(silent(folder, "hello"))[1].endswith("does not answer in JSON")
+    assert say(silent(folder, "{}"))[1].endswith("does not protect the state folder")

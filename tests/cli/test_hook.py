@@ -121,20 +121,15 @@ def test_until(begin: Begin, hook: Hook, story: str, expected: str) -> None:
     assert stop(begin(story), hook)[0] == expected
 
 
-def test_a_configuration_that_can_not_be_read_closes_the_gate(begin: Begin, hook: Hook) -> None:
+def test_doubt_closes_the_gate(begin: Begin, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
     gated = begin("green-exited")
     gated.project.write({"phase-gate.yaml": "nonsense: 1\n"})
     verdict, reason = stop(gated, hook)
-    assert verdict == "block"
-    assert "nonsense" in reason
-
-
-def test_a_fault_of_ours_closes_the_gate(begin: Begin, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
-    gated = begin("green-exited")
+    assert (verdict, "nonsense" in reason) == ("block", True)
+    gated.project.remove("phase-gate.yaml")
     monkeypatch.setattr("phase_gate.gate.freshness.assess", lambda *given, **named: 1 / 0)
     verdict, reason = stop(gated, hook)
-    assert verdict == "block"
-    assert "ZeroDivisionError" in reason
+    assert (verdict, "ZeroDivisionError" in reason) == ("block", True), "a fault of our own"
 
 
 @pytest.mark.parametrize("text", ["", "no json", "[]", "[" * 100_000, '"text"'])
@@ -369,18 +364,13 @@ def test_with_a_damaged_state_nothing_is_written(begin: Begin, hook: Hook) -> No
     assert use(gated, hook, "Write", file_path=".phase-gate/state.json", content="")[0] == "deny"
 
 
-def test_a_tool_call_that_can_not_be_read_is_denied(begin: Begin, hook: Hook) -> None:
+def test_in_doubt_a_tool_is_denied(begin: Begin, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
     gated = begin("green")
     document = hook(gated, "pre-tool", "--agent", "claude", event="{").document
     assert document["hookSpecificOutput"]["permissionDecision"] == "deny"
-
-
-def test_a_fault_of_ours_denies(begin: Begin, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
-    gated = begin("green")
     monkeypatch.setattr("phase_gate.agents.hook_answers.decide_writes", lambda *given: 1 / 0)
     verdict, reason = use(gated, hook, "Write", file_path="calc.py", content="")
-    assert verdict == "deny"
-    assert "ZeroDivisionError" in reason
+    assert (verdict, "ZeroDivisionError" in reason) == ("deny", True)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there, links are for administrators")

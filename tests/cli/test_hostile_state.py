@@ -26,20 +26,8 @@ from tests.tasks.verifying import TASK, Gate
 
 #: Whoever reads a ledger has to understand these.
 UNDERSTOOD = (
-    ".run",
-    ".green",
-    ".kind",
-    ".tier",
-    ".change",
-    ".status",
-    ".answer",
-    ".id",
-    ".type",
-    ".verdict",
-    ".vote",
-    ".how",
-    ".mark",
-    "at",
+    *(".run", ".green", ".kind", ".tier", ".change", ".status", ".answer", ".id", ".type"),
+    *(".verdict", ".vote", ".how", ".mark", "at"),
 )
 #: Fields that hold somebody's words.
 WORDS = frozenset(
@@ -66,12 +54,8 @@ def words(place: str, text: str) -> str:
 
 
 #: They read no ledger, or begin one, or want a verify task.
-NOT_ASKED = STATELESS | {
-    "baseline",
-    "doctor",
-    "claim",
-    *(name for name in ACTS if name.startswith(("store", "verify"))),
-}
+NOT_ASKED = STATELESS | {"baseline", "doctor", "claim"}
+NOT_ASKED |= {name for name in ACTS if name.startswith(("store", "verify"))}
 ASKED = (*typed(CALLS, but=NOT_ASKED), ("claim", "claim.txt"))
 
 

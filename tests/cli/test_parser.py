@@ -56,6 +56,8 @@ def test_what_a_command_line_says(words: list[str], found: dict[str, Any]) -> No
         (["rewind", "red"], "missing: --reason TEXT"),
         (["history", "--last", "two"], "--last 'two': no int"),
         (["signal", "--blocked", "--not-done"], "--blocked and --not-done can't be given together"),
+        (["rewind", "red", "--reason", " "], "missing: --reason TEXT"),
+        ([""], "there is no command ''"),
         (["verify"], "verify is no command by itself; choose from start, "),
         (["breaker", "rest"], "there is no command 'rest' in phase-gate breaker: did you mean reset?"),
         (["x" * 300], f"there is no command '{'x' * 40}'"),
@@ -118,19 +120,8 @@ def test_a_runs_own_signal_hides_nothing(project: Project) -> None:
 
 #: What loads slowly and is not needed to say where a task stands.
 HEAVY = (
-    "argparse",
-    "typing",
-    "subprocess",
-    "hashlib",
-    "hmac",
-    "dataclasses",
-    "tempfile",
-    "yaml",
-    "pytest",
-    "_pytest",
-    "filelock",
-    "pluggy",
-    "ast",
+    *("argparse", "typing", "subprocess", "hashlib", "hmac", "dataclasses", "tempfile"),
+    *("yaml", "pytest", "_pytest", "filelock", "pluggy", "ast"),
 )
 WRITE = '{"hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": {"file_path": "new.py", "content": ""}}'
 

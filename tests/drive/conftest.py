@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
-import select
 import signal
 import subprocess
 import sys
@@ -22,6 +20,7 @@ from phase_gate.drive.view import Working
 from phase_gate.evidence.process.run import Ended
 from phase_gate.workflow.model import Phase
 from tests.cli.conftest import Begin, CommandProject, begin, stories
+from tests.cli.terminals import Terminal
 from tests.drive.pipelines import PipelineDrive
 from tests.drive.team import FAKE, TaskList, Turn
 from tests.evidence.processes import wait_for
@@ -136,60 +135,13 @@ class Track:
         return state
 
 
-class Terminal:
-    """A drive at a terminal, and the person who reads and types there."""
-
-    def __init__(self, root: Path, *words: str, **environment: str) -> None:
-        import pty
-
-        self._controller, person = pty.openpty()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "phase_gate.cli", "drive", *words],
-            cwd=root,
-            stdin=person,
-            stdout=person,
-            stderr=person,
-            env={**os.environ, "TERM": "xterm", "COLUMNS": "78", **environment},
-            start_new_session=True,
-        )
-        os.close(person)
-        self.shown = ""
-
-    def read_until(self, text: str | None) -> str:
-        """Read on until this stands there, or to the end; return what came."""
-        seen, deadline = "", time.monotonic() + 120
-        while time.monotonic() < deadline:
-            if not select.select([self._controller], [], [], 0.2)[0]:
-                continue
-            try:
-                data = os.read(self._controller, 1 << 16).decode("utf-8", "replace")
-            except OSError:
-                data = ""
-            seen += data
-            self.shown += data
-            if not data or (text is not None and text in seen):
-                assert text is None or text in seen, self.shown
-                return seen
-        raise AssertionError(f"{text!r} did not come: {self.shown}")
-
-    def answers(self, typed: str, *, to: str) -> str:
-        """Wait for the question, and type; return what was shown before it."""
-        before = self.read_until(to)
-        os.write(self._controller, f"{typed}\n".encode())
-        return before
-
-    def end(self) -> int:
-        self.read_until(None)
-        return self.process.wait(timeout=30)
-
-
 @pytest.fixture
 def at_terminal() -> Iterator[Callable[..., Terminal]]:
     """Return a function that starts a drive at a terminal: none outlives the test."""
     opened: list[Terminal] = []
 
     def open_terminal(root: Path, *words: str, **environment: str) -> Terminal:
-        opened.append(Terminal(root, *words, **environment))
+        opened.append(Terminal(root, "drive", *words, **environment))
         return opened[-1]
 
     yield open_terminal

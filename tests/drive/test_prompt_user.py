@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.drive.conftest import RIGHT, Terminal, Track
+from tests.cli.terminals import Terminal
+from tests.drive.conftest import RIGHT, Track
 from tests.drive.team import TaskList, Turn, slug_of, works
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.git import PROVIDER
 from phase_gate.gate.measured import Measured
-from phase_gate.workflow.settings import Configuration
+from tests.evidence.folders import Folder
 from tests.support import CALC, Project
 
 pytestmark = pytest.mark.processes
@@ -21,22 +19,11 @@ NAMES = frozenset({"tree_clean", "files_changed", "files_changed_in_iteration", 
 Change = Callable[[Project], object]
 
 
-def context(root: Path, memory: dict[str, Any] | None = None, wanted: frozenset[str] = NAMES) -> EvidenceContext:
-    return EvidenceContext(
-        root=root,
-        folder=root / ".phase-gate",
-        state_folder=root / ".phase-gate",
-        configuration=Configuration(),
-        wanted=wanted,
-        recall=(memory or {}).get,
-    )
-
-
 def since(root: Path, change: Callable[[], object]) -> Measured:
     """Remember, change, look."""
-    before = PROVIDER.remember(context(root))
+    folder = Folder(root, wanted=NAMES).remember("git", PROVIDER)
     change()
-    return PROVIDER.measure(context(root, {"git": before}))
+    return folder.measure(PROVIDER)
 
 
 @pytest.fixture
@@ -129,28 +116,24 @@ def test_a_project_below_the_top_of_its_repository(repository: Project) -> None:
 
 
 def test_without_a_repository_it_is_unknown(tmp_path: Path) -> None:
-    found = PROVIDER.measure(context(tmp_path))
+    found = since(tmp_path, lambda: None)
     assert found.metrics == {}
     assert found.warnings[0].startswith(
         "commits, files_changed, files_changed_in_iteration, tree_clean are unknown: git"
     )
-    assert PROVIDER.remember(context(tmp_path)) is None
 
 
 def test_without_a_memory_only_the_present_is_known(repository: Project) -> None:
-    found = PROVIDER.measure(context(repository.root))
+    folder = Folder(repository.root, wanted=NAMES)
+    found = folder.measure(PROVIDER)
     assert found.metrics == {"tree_clean": True}
     assert "nothing was remembered when the phase began" in found.warnings[0]
-
-
-def test_a_commit_that_is_gone_is_unknown(repository: Project) -> None:
-    memory = {"git": {"head": "1" * 40, "dirty": {}}}
-    found = PROVIDER.measure(context(repository.root, memory))
+    # A commit that is gone.
+    folder.memory["git"] = {"head": "1" * 40, "dirty": {}}
+    found = folder.measure(PROVIDER)
     assert found.metrics == {"tree_clean": True}
-    assert (
-        found.warnings[0]
-        == "files_changed and commits are unknown: git can't compare with the commit that the phase began with"
-    )
+    unknown = "files_changed and commits are unknown: git can't compare with the commit that the phase began with"
+    assert found.warnings[0] == unknown
 
 
 RULES = "phases:\n  GREEN: {condition: tree_clean AND files_changed > 0}\n"

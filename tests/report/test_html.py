@@ -80,33 +80,25 @@ PAGES = ("sample", "hostile", "nothing")
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_nothing_but_our_own_elements(name: str) -> None:
-    found = seen(page(name))
-    assert {tag for tag, _ in found.elements} <= set(ELEMENTS)
-    for tag, attributes in found.elements:
-        assert not any(attribute.startswith("on") for attribute in attributes), (tag, attributes)
-        assert "style" not in attributes
-    assert sum(tag == "script" for tag, _ in found.elements) == 2
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_ids_are_there_once_and_links_lead_to_them(name: str) -> None:
+def test_a_page_has_our_elements_only_and_loads_nothing(name: str) -> None:
     found = seen(page(name)).elements
+    tags = [tag for tag, _ in found]
+    assert set(tags) <= set(ELEMENTS)
+    assert not set(tags) & {"img", "iframe", "object", "embed", "video", "audio", "base", "form"}
+    assert tags.count("script") == 2
     ids = [attributes["id"] for _, attributes in found if "id" in attributes]
     assert len(ids) == len(set(ids))
     for tag, attributes in found:
+        assert not any(attribute.startswith("on") for attribute in attributes), (tag, attributes)
+        assert "style" not in attributes
         if tag == "a":
             assert (attributes["href"] or "").removeprefix("#") in ids
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_nothing_is_loaded(name: str) -> None:
-    found = seen(page(name)).elements
-    assert not {tag for tag, _ in found} & {"img", "iframe", "object", "embed", "video", "audio", "base", "form"}
-    for tag, attributes in found:
         for attribute in ("src", "href", "action", "data", "xlink:href"):
             value = attributes.get(attribute) or ""
             assert value.startswith(("#", "data:image/svg+xml,")) or not value, (tag, value)
+        if tag == "svg":
+            assert attributes.get("aria-hidden") == "true" or (attributes["role"] == "img" and attributes["aria-label"])
+    assert len(page(name)) < 400_000, "of bounded size, also where it is hostile"
 
 
 def test_the_policy_names_our_style_and_our_script_and_nothing_else() -> None:
@@ -150,12 +142,6 @@ def test_every_part_is_there() -> None:
     assert len(titles) >= 12  # as a heading, and in the navigation
 
 
-def test_every_drawing_has_a_name_or_is_no_matter() -> None:
-    for tag, attributes in seen(page("sample")).elements:
-        if tag == "svg":
-            assert attributes.get("aria-hidden") == "true" or (attributes["role"] == "img" and attributes["aria-label"])
-
-
 def test_ten_thousand_runs_are_a_file_that_can_be_sent() -> None:
     text = render_html(build_long(10_000))
     assert len(text) < 2_000_000
@@ -171,10 +157,6 @@ def test_thin_columns_have_only_signs_that_nobody_may_miss() -> None:
     signs = legend_signs(replace(story, happenings=(*story.happenings, override)))
     assert [kind for kind, *_ in signs] == ["override"]
     assert "exited" in [kind for kind, *_ in legend_signs(build_sample().story())]
-
-
-def test_a_hostile_page_is_of_bounded_size() -> None:
-    assert len(page("hostile")) < 400_000
 
 
 def test_choices_stay_together() -> None:

@@ -42,9 +42,7 @@ def test_cells_and_order() -> None:
         (A, "pps", False, 0),
     ]
     assert tests.runs == (1, 2, 3)
-
-
-def test_flaky_ones_come_first() -> None:
+    # Flaky ones come first.
     tests = told(("1", {A: "f", B: "p"}), ("2", {A: "f", B: "k"}))
     assert [row.id for row in tests.rows] == [B, A]
 

@@ -10,7 +10,8 @@ import pytest
 from phase_gate.storage.git_command import head_of
 from phase_gate.tasks.artifacts import find_drift, read_artifact
 from phase_gate.workflow.model import Artifact, Drift, PipelineRules
-from tests.evidence.test_git import commit, context, edit
+from tests.evidence.folders import Folder
+from tests.evidence.test_git import NAMES, commit, edit
 from tests.support import Project
 
 WORDS = "The post office sells parcels at its counter, and a clerk reads the price off the screen."
@@ -91,7 +92,8 @@ def test_lines_that_came_and_went_since_the_plan_was_approved(project: Project) 
     base = head_of(project.root)
 
     def count_lines() -> int:
-        found = find_drift(context(project.root), PipelineRules(), Drift(files=("*.toml",), lines=400), base)
+        context = Folder(project.root, wanted=NAMES).context
+        found = find_drift(context, PipelineRules(), Drift(files=("*.toml",), lines=400), base)
         assert found is not None
         return found.lines
 

@@ -1,4 +1,4 @@
-"""Where a task stands is one question with one answer, whichever command is asked. All of them only look."""
+"""`phase-gate check`, `status`, `status --watch`: the status of a task, the same for every command that is asked."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import os
 import re
 import shlex
+import signal
 import sys
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -18,9 +19,123 @@ from phase_gate.gate.verdict import show_verdict
 from phase_gate.project import Project as RealProject
 from phase_gate.report.story_builder import read_story
 from tests.cli.conftest import Begin, CommandProject
+from tests.cli.terminals import Terminal
 from tests.support import Project
 from tests.tasks.pipelines import CONFIGURATION, Pipe
 from tests.tasks.verifying import TASK, Gate
+
+# --- check
+
+
+def test_what_it_says(begin: Begin) -> None:
+    gated = begin("green")
+    before = gated.files()
+    document = gated.json("check")
+    assert gated.files() == before, "it only looks"
+    assert document == {
+        "task": "default",
+        "root": str(gated.root),
+        "phase": "GREEN",
+        "open": False,
+        "reason": "Gate 1 is open; Gate 2 waits for the exit signal",
+        "status": "waiting",
+        "next_command": "phase-gate signal",
+        "next_hint": '--reason "..." adds a reason',
+        "forced_exit": False,
+    }
+    following = f"{document['next_command']}  # {document['next_hint']}"
+    assert gated.gate("check").out == f"GREEN: closed: {document['reason']}\n  next: {following}\n"
+
+
+# --- status
+
+
+def test_the_text_says_it_all(begin: Begin) -> None:
+    gated = begin("refactor")
+    gated.gate("declare", "refactoring_complete=true", "--reason", "tidy", "--by", "ann")
+    gated.gate("signal", "--next", "--reason", "soon")
+    rows = dict(line.split(maxsplit=1) for line in gated.gate("status").out.splitlines())
+    (fact,) = gated.json("status")["facts"]
+    assert rows == {
+        "root": str(gated.root),
+        "task": "default",
+        "workflow": "tdd, cycle 1",
+        "phase": "REFACTOR, iteration 1",
+        "streak": "1 green in a row",
+        "fact": f"refactoring_complete = true, declared by ann at {fact['at']}: tidy"
+        " (not judged yet: run again, or signal)",
+        "signal": "waiting for the next evaluation",
+        "verdict": gated.json("status")["reason"],
+        "next": 'phase-gate signal  # --reason "..." adds a reason',
+    }
+
+
+def test_a_fact_that_was_judged_is_not_called_new(begin: Begin) -> None:
+    gated = begin("refactor-exited")
+    (fact,) = gated.json("status")["facts"]
+    shown = f"fact     refactoring_complete = true, declared by {fact['by']} at {fact['at']}: tidy\n"
+    assert gated.gate("status").has(shown)
+
+
+def test_a_malformed_signal_is_said_with_its_place(begin: Begin) -> None:
+    gated = begin("red")
+    gated.project.write({".phase-gate/exit-signal.yaml": "exit_signal: yes\n"})
+    assert gated.json("status")["signal_waiting"].startswith("exit-signal.yaml:1:14: exit_signal is 'yes'; write ")
+    assert gated.gate("status").has("signal   exit-signal.yaml:1:14: exit_signal is 'yes'")
+
+
+def test_lost_and_open_runs_are_named(begin: Begin) -> None:
+    gated = begin("green")
+    with gated.open_run() as run:
+        document = gated.json("status")
+        assert (document["open_runs"], document["lost_runs"], document["reason"]) == ([run], [], "a run is in progress")
+    document = gated.json("status")
+    assert (document["open_runs"], document["lost_runs"]) == ([], [run])
+    assert document["reason"] == "run feedface began and never ended"
+
+
+def test_tasks_never_touch_each_other(begin: Begin) -> None:
+    gated = begin("green")
+    document = gated.json("status", "--task", "other")
+    assert (document["task"], document["phase"]) == ("other", None)
+    gated.project.environment.setenv("PHASE_GATE_TASK", "other")
+    assert gated.json("status")["task"] == "other"
+    assert gated.json("status", "--task", "default")["phase"] == "GREEN"
+
+
+def test_another_state_folder(begin: Begin) -> None:
+    gated = begin("green")
+    gated.folder.rename(gated.root / "elsewhere")
+    assert gated.json("status")["phase"] is None
+    assert gated.json("status", "--dir", "elsewhere")["phase"] == "GREEN"
+    gated.project.environment.setenv("PHASE_GATE_DIR", "elsewhere")
+    assert gated.json("status")["phase"] == "GREEN"
+
+
+# --- status --watch
+
+
+def test_it_redraws_while_a_session_runs(begin: Begin) -> None:
+    gated = begin("green-once")
+    screen = Terminal(gated.root, "status", "--watch")
+    shown = screen.read_until("watching; Ctrl-C ends it")
+    assert "phase    GREEN, iteration 1" in shown
+    assert "one more green run" in shown
+    with gated.open_run():
+        screen.read_until("a run is in progress")
+    screen.read_until("began and never ended")
+    assert gated.project.run("--phase=green").code in (0, 10)
+    screen.read_until("iteration 2")
+    screen.process.send_signal(signal.SIGINT)
+    assert screen.end() == 10
+
+
+def test_no_json(begin: Begin) -> None:
+    gated = begin("green")
+    assert gated.error("status", "--watch")[:2] == (2, "bad-usage")
+
+
+# --- one question, one answer
 
 
 class Asker:
@@ -62,9 +177,6 @@ ASKERS: dict[str, Callable[[Asker], tuple[int, str]]] = {
     "status --watch": Asker.watch,
     "report": Asker.report,
 }
-
-
-# --- a task in each of its situations
 
 
 def _at(story: str, then: Callable[[CommandProject], object] = lambda gated: None) -> Callable[[Begin, Project], str]:

@@ -1,24 +1,25 @@
-"""What all commands have in common: help, JSON, exit codes, where they may be called, what they import."""
+"""What all commands have in common: help, JSON, exit codes, where they may be called, what they need, how they end."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from phase_gate.cli._call import call_in
+from phase_gate.cli import main
 from phase_gate.cli._table import COMMANDS
-from phase_gate.errors import PhaseGateError
-from tests.cli.calls import ACTS
+from tests.cli.calls import ACTS, typed
 from tests.cli.calls import CALLS as ALL_CALLS
 from tests.cli.conftest import Begin
 from tests.support import Project
 
 #: Decisions of a person about a phase.
 DECISIONS = ("breaker reset", "breaker skip", "force")
+
+#: Commands that wait for a run to end.
+LOCKED_OUT = ("signal", "declare", "advance", "rewind", "waive", *DECISIONS)
 #: What a call of each command ends with in `green`, where it is not 0.
 CODES = {
     **dict.fromkeys(("status", "check", "explain", "claim", "verify status"), 10),
@@ -29,10 +30,12 @@ CODES = {
     **dict.fromkeys(("verify show",), 13),
     "ci combine": 11,
 }
+
 #: A call of every command that is fine in `green`, and its exit code.
 CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
     name: (CODES.get(name, 0), (*name.split(), *calls[0])) for name, calls in ALL_CALLS.items()
 }
+
 VERIFY = {name: call for name, call in CALLS.items() if name.startswith("verify ")}
 
 #: Where a command is not called in GREEN: no fact is asked for there.
@@ -123,27 +126,6 @@ def test_a_name_that_is_no_command_leads_to_the_one_that_is_like_it(begin: Begin
     )
 
 
-# --- usage errors
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        pytest.param(("nonsense",), id="an-unknown-command"),
-        pytest.param(("",), id="no-name"),
-        pytest.param(("pipeline",), id="a-feature-without-a-command"),
-    ],
-)
-def test_a_usage_error_is_2_with_a_way_to_help(begin: Begin, arguments: tuple[str, ...]) -> None:
-    gated = begin("")
-    ran = gated.gate(*arguments)
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith("phase-gate: ")
-    assert ran.err.endswith(" --help\n")
-    assert "[bad-usage]\n  try: phase-gate " in ran.err
-    assert gated.error(*arguments)[:2] == (2, "bad-usage")
-
-
 @pytest.mark.parametrize(
     ("words", "placeholder"),
     [
@@ -162,24 +144,7 @@ def test_what_a_message_leaves_to_fill_in_is_not_taken(begin: Begin, words: tupl
     assert begin("green").error(*words) == (2, "bad-usage", f"{placeholder} is a placeholder")
 
 
-def test_what_follows_two_dashes_may_be_anything(tmp_path: Path) -> None:
-    with pytest.raises(PhaseGateError) as caught:
-        call_in(tmp_path, ["baseline", "--", "...", "REV"], environment=dict(os.environ), interactive=False)
-    assert "placeholder" not in caught.value.problem
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("signal", "--reason", "done"),
-        ("signal", "--next", "--reason", "done"),
-        ("rewind", "red", "--reason", "so"),
-        ("advance",),
-        ("force", "--reason", "the vendor is down", "--by", "ann", "--word", "OVERRIDE"),
-        ("waive", "tests-kept", "--reason", "so", "--by", "ann"),
-    ],
-    ids=" ".join,
-)
+@pytest.mark.parametrize("words", typed({name: ACTS[name] for name in LOCKED_OUT}), ids=" ".join)
 def test_nothing_changes_while_a_run_is_going_on(begin: Begin, words: tuple[str, ...]) -> None:
     gated = begin("green")
     with gated.open_run():
@@ -213,22 +178,21 @@ def test_a_task_that_can_not_be_a_folder_is_refused(begin: Begin, task: str, way
             assert len(problem) < 80
 
 
-# --- JSON
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("story", ["green", ""], ids=["a-task", "no-task"])
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_answers_in_json(begin: Begin, name: str, story: str) -> None:
-    gated = begin(STORIES.get(name, story) if story else "")
+def test_every_command_answers_in_json_and_works_in_a_subfolder(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    gated = begin(STORIES.get(name, "green"))
+    below = gated.root / "src" / "deep"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
     code, arguments = CALLS[name]
-    if not story and name == "baseline":
-        arguments = ("baseline", "--rev", "HEAD")  # there is no repository: refused before pytest is started
     ran = gated.gate(*arguments, "--json")
-    assert isinstance(ran.document, dict)
+    assert (ran.code, ran.err) == (code, "")
     assert ran.document
-    assert ran.code == (code if story else WITHOUT_STATE.get(name, (13 if name == "baseline" else 0, ""))[0])
-    assert ran.err == ""
+    assert ran.document.get("root", str(gated.root)) == str(gated.root)
+    assert os.listdir(below) == []
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in NEVER_REFUSED])
@@ -241,25 +205,10 @@ def test_every_command_says_errors_in_json(begin: Begin, name: str) -> None:
     assert ran.document["error"]["problem"].startswith("phase-gate.yaml:1:")
 
 
-def test_what_follows_two_dashes_is_not_ours(begin: Begin) -> None:
-    ran = begin("green").gate("baseline", "--", "--json")
+@pytest.mark.parametrize("words", [("--json",), ("...", "REV")], ids=["an-option", "a-placeholder"])
+def test_what_follows_two_dashes_is_not_ours(begin: Begin, words: tuple[str, ...]) -> None:
+    ran = begin("green").gate("baseline", "--", *words)
     assert (ran.code, ran.out) == (13, "")
-
-
-# --- where
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_works_in_a_subfolder(begin: Begin, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    gated = begin(STORIES.get(name, "green"))
-    (gated.root / "src" / "deep").mkdir(parents=True)
-    monkeypatch.chdir(gated.root / "src" / "deep")
-    code, arguments = CALLS[name]
-    ran = gated.gate(*arguments, "--json")
-    assert ran.code == code
-    assert ran.document.get("root", str(gated.root)) == str(gated.root)
-    assert os.listdir(gated.root / "src" / "deep") == []
 
 
 @pytest.mark.parametrize("name", WITHOUT_STATE)
@@ -267,13 +216,11 @@ def test_a_folder_without_state(begin: Begin, name: str) -> None:
     gated = begin("")
     code, said = WITHOUT_STATE[name]
     ran = gated.gate(*CALLS[name][1])
-    assert ran.code == code
-    assert ran.has(said)
+    assert (ran.code, ran.has(said)) == (code, True)
+    ran = gated.gate(*CALLS[name][1], "--json")
+    assert (ran.code, bool(ran.document), ran.err) == (code, True, "")
     assert gated.files() == {}, "nothing is written"
     assert not gated.folder.exists()
-
-
-# --- as a process
 
 
 def test_the_installed_command_is_this_one(project: Project) -> None:
@@ -282,27 +229,58 @@ def test_the_installed_command_is_this_one(project: Project) -> None:
     assert (ran.code, ran.document["next_command"]) == (0, "pytest --phase=red")
 
 
-@pytest.mark.parametrize(
-    "arguments", [("--help",), ("history", "--events"), ("check",)], ids=["help", "a-long-answer", "a-short-answer"]
-)
-def test_a_reader_that_goes_away_is_no_fault(begin: Begin, arguments: tuple[str, ...]) -> None:
-    gated = begin("green")
-    expected = gated.gate(*arguments).code
-    reading, writing = os.pipe()
-    os.close(reading)
-    process = subprocess.run(
-        [sys.executable, "-m", "phase_gate.cli", *arguments],
-        cwd=gated.root,
-        stdout=writing,
-        stderr=subprocess.PIPE,
-        check=False,
-    )
-    os.close(writing)
-    assert (process.returncode, process.stderr) == (expected, b"")
-
-
 def test_a_terminal_that_can_not_show_it_costs_no_answer(begin: Begin) -> None:
     gated = begin("green")
     ran = gated.project.gate("signal", "--reason", "done \U0001f389", "-v", PYTHONIOENCODING="ascii")
     assert (ran.code, ran.err) == (0, "")
     assert "\\U0001f389" in ran.out
+
+
+# --- without the plugin, or without pytest
+
+
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        ("importlib.metadata.entry_points", "the command is installed, the pytest plugin is not"),
+        ("importlib.util.find_spec", "pytest is not installed in this command's environment"),
+    ],
+)
+def test_the_command_alone_says_how_to_get_the_rest(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch, asked: str, problem: str
+) -> None:
+    monkeypatch.setattr(asked, lambda *wanted, **more: None)
+    said = begin("").gate("baseline")
+    assert (said.code, said.err) == (2, f"phase-gate: {problem} [bad-usage]\n  try: pip install pytest-phase-gate\n")
+
+
+# --- a process that is watched comes to its ordinary end: a profiler has something to write there
+
+
+@pytest.fixture
+def left(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How the process left early, in a plain one that nothing looks at."""
+    codes: list[int] = []
+    monkeypatch.setattr(os, "_exit", codes.append)
+    monkeypatch.setattr("atexit._ncallbacks", lambda: 0)
+    monkeypatch.delitem(sys.modules, "threading")
+    monkeypatch.setattr("phase_gate.cli._run", lambda given: 0)
+    monkeypatch.setattr("gc.set_threshold", lambda number: None)
+    for name in ("gettrace", "getprofile"):
+        monkeypatch.setattr(sys, name, lambda: None)
+    monkeypatch.setattr(sys, "monitoring", SimpleNamespace(get_tool=lambda number: None), raising=False)
+    return codes
+
+
+def test_a_plain_one_leaves_early(left: list[int]) -> None:
+    main()
+    assert left == [0]
+
+
+@pytest.mark.parametrize("name", ["gettrace", "getprofile", "monitoring"])
+def test_one_that_is_watched_does_not(left: list[int], monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    # As by cProfile since Python 3.12.
+    found = SimpleNamespace(get_tool={2: "cProfile"}.get) if name == "monitoring" else lambda: print
+    monkeypatch.setattr(sys, name, found)
+    assert main() == 0
+    assert left == []
