@@ -30,11 +30,9 @@ def write(root: Path, files: Mapping[str, str | None]) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def run_in(
-    sandbox: Sandbox, path: str, *, limit: float = LIMIT, wanted: Collection[str] = (), is_traced: bool = False
-) -> SandboxRun:
+def run_in(sandbox: Sandbox, path: str, *, limit: float = LIMIT, wanted: Collection[str] = ()) -> SandboxRun:
     """Run the tests of a file or folder in a sandbox."""
-    return Laboratory((), limit, (path,)).run(sandbox, wanted, is_traced=is_traced)
+    return Laboratory((), limit, (path,)).run(sandbox, wanted)
 
 
 def plan(

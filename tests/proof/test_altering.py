@@ -41,7 +41,7 @@ def changes(source: str) -> list[tuple[str, str]]:
         pytest.param("f() == f'{a}'", "f'{a}'", "f'{a}~altered'", id="f-string"),
         pytest.param("f() == b'a'", "b'a'", "b'a~altered'", id="bytes"),
         pytest.param("f() == True", "True", "False", id="bool"),
-        pytest.param("f() == None", "None", "'~altered'", id="none"),
+        pytest.param("f() == None", "None", "...", id="none"),
         pytest.param("f() == [a, 1]", "[a, 1]", "[a, 1000006, '~altered']", id="list-and-leaves"),
         pytest.param(
             "f() == (1, [2])", "(1, [2])", "(1000006, [1000009, '~altered'], '~altered')", id="leaves-of-leaves"
@@ -140,9 +140,8 @@ HONEST = "assert f() == 2"
         pytest.param(["if a:", "    return", HONEST], id="after-if-with-return"),
         pytest.param(["try:", "    g()", "except OSError:", "    return", HONEST], id="after-try-with-return"),
         pytest.param(["for a in b:", "    if a:", "        continue", f"    {HONEST}"], id="after-continue"),
-        pytest.param(["with raises(AssertionError):", f"    {HONEST}"], id="raises-assertion-error"),
-        pytest.param(["with pytest.raises(pytest.fail.Exception):", f"    {HONEST}"], id="raises-failed"),
-        pytest.param(["with pytest.raises():", f"    {HONEST}"], id="raises-without-a-type"),
+        pytest.param(["with raises(AssertionError):", f"    {HONEST}"], id="raises"),
+        pytest.param(["with self.assertRaises(ValueError):", f"    {HONEST}"], id="raises-in-unittest"),
         pytest.param(["with expectation:", f"    {HONEST}"], id="with-that-is-no-call"),
         pytest.param(["with must_fail():", f"    {HONEST}"], id="with-fail"),
         pytest.param(["with expect_error():", f"    {HONEST}"], id="with-error"),
@@ -185,18 +184,10 @@ def test_expected_failure_is_left_alone(mark: str, form: str) -> None:
     assert changes(form.format(mark=mark, test=test, indented=test.replace("\n", "\n    "))) == []
 
 
-def test_check_under_raises_says_so() -> None:
-    source = body("with pytest.raises(ValueError):", "    f()", "    assert g() == 2", "assert g() == 3")
-    assert [(site.was, site.first_line, site.is_under_raises) for site in sites_of(source)] == [
-        ("2", 4, True),
-        ("3", 5, False),
-    ]
-
-
-def test_site_says_what_it_is_compared_with_and_where() -> None:
+def test_site_says_where_it_is() -> None:
     source = body("def cli():", "    assert (", "        result.exception", "        is None", "    )")
     (site,) = sites_of(source)
-    assert (site.against, site.inside, site.first_line, site.last_line) == ("result.exception", "cli", 3, 6)
+    assert (site.inside, site.line) == ("cli", 3)
 
 
 def table(decorator: str, *lines: str, names: str = "n, expected") -> str:
@@ -225,7 +216,7 @@ def table(decorator: str, *lines: str, names: str = "n, expected") -> str:
 def test_cells_of_expected_parameters_are_altered(decorator: str, cells: list[tuple[int, str]]) -> None:
     sites = sites_of(table(decorator, "assert f(n) == expected, f'{n} is not {expected}'"))
     assert [(site.row, site.was) for site in sites] == cells
-    assert {(site.parameter, site.first_line) for site in sites} <= {("expected", 3)}
+    assert {(site.parameter, site.line) for site in sites} <= {("expected", 3)}
 
 
 @pytest.mark.parametrize(
@@ -258,7 +249,7 @@ def test_cell_of_a_pattern_becomes_one_that_never_matches() -> None:
 def test_only_wanted_tests_are_altered() -> None:
     source = body(HONEST) + body(HONEST).replace("test_it", "test_other")
     text, tests = alter(source.encode(), {3})
-    assert {line: site.test for line, (site,) in tests.items()} == {3: "test_other"}
+    assert tests.keys() == {3}
     assert text.decode() == body(HONEST) + body("assert f() == 1000009").replace("test_it", "test_other")
 
 
@@ -267,10 +258,7 @@ def test_decorators_methods_and_functions_made_elsewhere_are_found() -> None:
         "class TestIt:\n    @mark\n    @other\n    def test_it(self):\n        assert f() == 2\n"
         "def make():\n    def test_made():\n        assert f() == 3\n    return test_made\n"
     )
-    assert {line: site.test for line, (site,) in alter(source.encode(), {2, 7})[1].items()} == {
-        2: "test_it",
-        7: "test_made",
-    }
+    assert {line: site.was for line, (site,) in alter(source.encode(), {2, 7})[1].items()} == {2: "2", 7: "3"}
 
 
 @pytest.mark.parametrize(

@@ -45,10 +45,9 @@ STUB = "def add(a, b):\n    raise NotImplementedError\n"
 HEAD = "import contextlib\n\nimport pytest\n\nfrom calc import add\n\n\ndef test_add():\n"
 
 
-def test_one_start_for_all_targets_and_advice_for_some(tmp_path: Path) -> None:
+def test_one_row_that_fails_is_enough_and_one_that_ends_pytest_is_not_tried(tmp_path: Path) -> None:
     tests = (
-        f"{HEAD}    assert add(1, 2) == 3\n\n\ndef test_dead():\n    assert add(2, 2) > 3\n"
-        "    with pytest.raises(TypeError):\n        add(1)\n        assert add(1, 2) == 4\n\n\n"
+        f"{HEAD}    assert add(1, 2) == 3\n\n\n"
         "@pytest.mark.parametrize('a, expected', [(1, 3), (2, 4)])\ndef test_rows(a, expected):\n"
         "    with contextlib.suppress(AssertionError if a == 1 else TypeError):\n"
         "        assert add(a, 2) == expected\n\n\ndef test_kills():\n"
@@ -56,7 +55,7 @@ def test_one_start_for_all_targets_and_advice_for_some(tmp_path: Path) -> None:
         "class Strict:\n    def __enter__(self):\n        pass\n\n    def __exit__(self, kind, value, *rest):\n"
         "        if '1000012' in str(value):\n            __import__('os')._exit(3)\n"
     )
-    names = ("add", "dead", "rows", "kills")
+    names = ("add", "rows", "kills")
     proof = prove(
         tmp_path,
         {"test_calc.py": tests, "calc.py": WRONG},
@@ -64,12 +63,7 @@ def test_one_start_for_all_targets_and_advice_for_some(tmp_path: Path) -> None:
         [f"test_calc.py::test_{name}" for name in names],
     )
     assert verdicts(proof) == {f"test_{name}": "proven" for name in names}
-    assert [(each.altered, bool(each.advice)) for each in proof.targets] == [
-        ("fails", False),
-        ("dead-assert", True),
-        ("some-rows", True),
-        ("not-tried", False),
-    ]
+    assert [each.altered for each in proof.targets] == ["fails", "fails", "not-tried"]
 
 
 @pytest.mark.usefixtures("with_proof")

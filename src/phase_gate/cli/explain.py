@@ -208,7 +208,6 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "asserts-off": "python -O leaves assertions out: the tests check nothing.",
         "broken-module": "pytest can't import or collect this module, so its tests fail; the others run.",
         "change-requested": "A change request waits for a decision: phase-gate pipeline request list.",
-        "check-never-fails": "Some rows of a target pass whatever they expect, or one of its asserts is never run.",
         "checks-nothing": "A target passes whatever the new code does.",
         "command-failed": "A command that is evidence ended with another code than 0.",
         "could-improve": "Code of this cycle that could be better, according to ruff.",

@@ -27,18 +27,11 @@ _Parent = ast.ClassDef | FunctionNode
 class Site(Value):
     """A value that a test expects, the check that it belongs to, and the altered value."""
 
-    #: The name of the test.
-    test: str
-    #: The lines of the check.
-    first_line: int = 0
-    last_line: int = 0
+    #: The first line of the check.
+    line: int = 0
     way: Way = "equal"
-    #: Source code of the other side of the comparison. Empty for a pattern.
-    against: str = ""
     #: The nested function or class that contains the check. Empty if the check is in the test itself.
     inside: str = ""
-    #: The check is in a block that expects an exception.
-    is_under_raises: bool = False
     #: The parameter that the value belongs to, and its row. Empty if the value is written in the check.
     parameter: str = ""
     row: int = 0
@@ -53,9 +46,8 @@ _LARGEST = 1e300
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 #: Names of methods and context managers that check.
 _EQUAL = re.compile("assert(?!Not|Almost)[A-Za-z]*Equals?")
-_RAISES = re.compile("(assert_?)?raises", re.IGNORECASE)
-_WARNS = re.compile("(assert)?warns", re.IGNORECASE)
-#: Other context managers with such a name may expect an exception, too.
+_CATCHES = re.compile("(assert_?)?(raises|warns)", re.IGNORECASE)
+#: Context managers with such a name may expect an exception. What comes after it in the block is never run.
 _MAY_WAIT = re.compile("rais|error|exception|fail", re.IGNORECASE)
 #: Exceptions that a failing check raises, and their base classes.
 _FAILURES = frozenset({"AssertionError", "Failed", "Exception", "BaseException"})
@@ -125,9 +117,6 @@ def _spell_other(node: ast.expr, way: Way) -> str:
     """Return the source code of the altered value. Empty if no value differs enough, or if it can't be written."""
     if way == "match":
         return repr("(?!)")  # matches no text
-    if way == "same":
-        value = ast.literal_eval(node)
-        return "..." if value is None else str(not value)  # Python compares these by `is` without a warning
     try:
         other = _other(node)
         spelled = "" if other is None else ast.unparse(other)
@@ -150,8 +139,11 @@ def _other(node: ast.expr) -> ast.expr | None:
             return ast.Constant(text + _MARK)
         case ast.Constant(value=bytes(raw)):
             return ast.Constant(raw + _MARK.encode())
+        # Python compares these by `is` without a warning.
         case ast.Constant(value=bool(truth)):
             return ast.Constant(not truth)
+        case ast.Constant(value=None):
+            return ast.Constant(...)
         case ast.Constant(value=int() | float()) | ast.UnaryOp():
             return _other_number(ast.literal_eval(node))
     return mark
@@ -175,7 +167,7 @@ def _other_number(value: float) -> ast.expr | None:
 def _find_expected(test: FunctionNode) -> Iterator[_Found]:
     """Yield the expected values of a test that can be altered, with their checks."""
     names: dict[str, list[_Found]] = {}
-    for node, site in _read_block(test.body, Site(test=test.name)):
+    for node, site in _read_block(test.body, Site()):
         if isinstance(node, ast.Name):
             names.setdefault(node.id, []).append((node, site))
         elif _can_be_altered(node, site.way):
@@ -202,11 +194,11 @@ def _read_block(block: Iterable[ast.stmt], around: Site) -> Iterator[_Found]:
 def _read(statement: ast.stmt, around: Site) -> Iterator[_Found]:
     match statement:
         case ast.Assert(test=claim):
-            yield from _read_claim(claim, _at(statement, around))
+            yield from _read_claim(claim, replace(around, line=statement.lineno))
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name), args=[left, right, *_]) as call):
             is_equal = _EQUAL.fullmatch(name) is not None
             if (is_equal or name == "assertIs") and not isinstance(left, ast.Starred):
-                yield from _read_pair(left, right, "equal" if is_equal else "same", _at(call, around))
+                yield from _read_pair(left, right, "equal" if is_equal else "same", replace(around, line=call.lineno))
         case ast.With() | ast.AsyncWith():
             yield from _read_with(statement, around)
         case ast.Try() | ast.TryStar():
@@ -219,26 +211,17 @@ def _read(statement: ast.stmt, around: Site) -> Iterator[_Found]:
             yield from _read_block(statement.body, replace(around, inside=statement.name))
 
 
-def _at(place: ast.Assert | ast.Call, around: Site) -> Site:
-    return replace(around, first_line=place.lineno, last_line=place.end_lineno or place.lineno)
-
-
 def _read_with(statement: ast.With | ast.AsyncWith, around: Site) -> Iterator[_Found]:
     for call in (item.context_expr for item in statement.items):
         if not isinstance(call, ast.Call):
             return  # `with expectation:` may expect an exception
         name = last_name(call.func)
-        raises = _RAISES.match(name)
-        if raises or _WARNS.match(name):
+        if _CATCHES.match(name):
             patterns = [each.value for each in call.keywords if each.arg == "match"]
             patterns += call.args[1:2] if name.endswith("Regex") else []
-            yield from ((each, replace(_at(call, around), way="match")) for each in patterns)
-        elif _MAY_WAIT.search(name):
+            yield from ((each, replace(around, line=call.lineno, way="match")) for each in patterns)
+        if _MAY_WAIT.search(name):
             return
-        if raises:
-            if not call.args or _names_failure(call.args[0]):
-                return
-            around = replace(around, is_under_raises=True)
     yield from _read_block(statement.body, around)
 
 
@@ -259,9 +242,8 @@ def _read_pair(left: ast.expr, right: ast.expr, way: Way, site: Site) -> Iterato
     pairs = [(right, left), (left, right)]
     literal = [(expected, other) for expected, other in pairs if _is_literal(expected)]
     for expected, other in (literal or pairs) if len(literal) < 2 else ():
-        against = ast.unparse(other)
-        if not _TOLERANT.search(against):
-            yield expected, replace(site, way=way, against=against)
+        if not _TOLERANT.search(ast.unparse(other)):
+            yield expected, replace(site, way=way)
 
 
 # --- parameter sets

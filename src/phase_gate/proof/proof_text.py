@@ -21,7 +21,7 @@ class Row(Value):
 
     sign: str
     title: str
-    details: tuple[str, ...] = ()
+    detail: str = ""
     place: Place | None = None
 
 
@@ -35,14 +35,16 @@ class RenderedProof(Value):
 
     @property
     def text(self) -> str:
-        lines = [
-            line for row in self.rows for line in (f"{row.sign} {row.title}", *(f"    {each}" for each in row.details))
-        ]
+        lines = []
+        for row in self.rows:
+            lines.append(f"{row.sign} {row.title}")
+            if row.detail:
+                lines.append(f"    {row.detail}")
         return show_rows([*lines, *self.end])
 
     @property
     def markdown(self) -> str:
-        rows = [f"- {': '.join((row.title, *row.details))}" for row in self.rows]
+        rows = [f"- {row.title}{f': {row.detail}' if row.detail else ''}" for row in self.rows]
         return show_rows([f"## {self.title}", "", *rows, *([""] if rows else []), *self.end, ""])
 
     @property
@@ -59,7 +61,7 @@ def render_proof(proof: Proof, change: Change | None = None, *, strict: bool = F
     rows = [_row(each, proof, change, strict=strict) for each in proof.targets]
     rows.sort(key=lambda row: _ORDER.index(row.sign))
     unnoticed = "no target notices when it does nothing: check what it returns or changes"
-    rows += [Row(sign="!", title=each.place, details=(unnoticed,)) for each in proof.unnoticed]
+    rows += [Row(sign="!", title=each.place, detail=unnoticed) for each in proof.unnoticed]
     rows += [Row(sign=" ", title=f"note: {text}") for text in proof.notes]
     if change is not None:
         rows += [Row(sign=" ", title=f"{each}: marked as passing already") for each in change.marked]
@@ -69,18 +71,18 @@ def render_proof(proof: Proof, change: Change | None = None, *, strict: bool = F
 
 
 def _row(target: TargetProof, proof: Proof, change: Change | None, *, strict: bool) -> Row:
-    sign = "!" if target.worked_with or target.advice else MEANINGS[target.verdict].sign
+    sign = "!" if target.worked_with else MEANINGS[target.verdict].sign
     if target.is_tolerated and not strict:
         sign = "="
     description = _describe(proof, target, change)
     file, name = split_id(target.id)
     is_refused = target.closes(required=strict)
-    is_doubtful = target.verdict in ("unknown", "flaky") or bool(target.advice)
+    is_doubtful = target.verdict in ("unknown", "flaky")
     line = target.line or (1 if change is None else change.lines.get(target.id, 1))
     return Row(
         sign=sign,
         title=target.id,
-        details=(description, *([target.advice] if target.advice else [])),
+        detail=description,
         place=Place(file=file, line=line, text=f"{name}: {description}", is_error=is_refused)
         if is_refused or is_doubtful
         else None,
@@ -132,8 +134,8 @@ def _next(proof: Proof, change: Change | None, *, strict: bool) -> Iterator[str]
 
 
 def render_suite(proof: Proof) -> RenderedProof:
-    """Return a row for each test whose check can't fail, is never run, or could not be tried."""
-    noted = tuple(each for each in proof.targets if each.advice or not each.has("silent"))
+    """Return a row for each test whose check can't fail, or that could not be tried."""
+    noted = tuple(each for each in proof.targets if not each.has("silent"))
     rendered = render_proof(replace(proof, targets=noted))
     return replace(rendered, title="Checks that can't fail", end=(_sum_up_suite(proof),))
 

@@ -63,9 +63,8 @@ class SandboxTest(Value):
     effort: Mapping[str, Any] = field(default_factory=dict)
     #: None if the test has not ended, or has no report.
     report: Report | None = None
-    #: The watched functions that it called, and, if traced, the lines of its own file that it ran.
+    #: The watched functions that it called.
     reached: frozenset[str] = frozenset()
-    lines: frozenset[int] = frozenset()
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -146,14 +145,12 @@ class Laboratory:
         wanted: Collection[str] = (),
         *,
         watched: Mapping[str, Mapping[str, str]] | None = None,
-        is_traced: bool = False,
         limit: float = math.inf,
     ) -> SandboxRun:
         """Run tests in the sandbox and return their results. Raises NoSandboxError if no sandbox can be created.
 
         :param wanted: the tests to run, without their parameters. Default: all collected tests.
         :param watched: file -> first line -> name of the functions to watch.
-        :param is_traced: record which lines of its own file each test runs.
         :param limit: seconds, if less than the general limit.
         """
         if self.starts >= MOST_STARTS:
@@ -162,7 +159,6 @@ class Laboratory:
         order = {
             "watched": watched or {},
             "wanted": sorted(wanted),
-            "is_traced": is_traced,
             "sentinel": SENTINEL if any(SENTINEL.encode() in text for text in sandbox.contents.values()) else "",
         }
         heard = visit_sandbox(sandbox, (*self._words, *paths), order, min(limit, self.limit))
@@ -188,8 +184,7 @@ def read_heard(heard: Heard, sandbox: Sandbox) -> SandboxRun:
                 at_work = answer["id"]
             case "ran":
                 at_work = ""
-                did = {name: frozenset(answer[name]) for name in ("reached", "lines")}
-                tests.setdefault(answer["id"], {"id": answer["id"]}).update(did)
+                tests.setdefault(answer["id"], {"id": answer["id"]})["reached"] = frozenset(answer["reached"])
             case "report":
                 test = tests.setdefault(answer["id"], {"id": answer["id"]})
                 # Keep the first failure.

@@ -216,13 +216,9 @@ def findings_of(proof: Proof, *, required: bool) -> Iterator[Finding]:
     """Yield findings about targets and functions: objections and advice."""
     yield from (_finding(each, required=required) for each in proof.targets if not each.has("silent"))
     for each in proof.targets:
-        advice = Finding(
-            slug="check-never-fails", tier="advisory", id=each.id, file=split_id(each.id)[0], detail=each.advice
-        )
         if each.worked_with:
-            yield replace(advice, slug=GUARD, detail=describe_broken(each))
-        if each.advice:
-            yield replace(advice, line=each.line)
+            file, detail = split_id(each.id)[0], describe_broken(each)
+            yield Finding(slug=GUARD, tier="advisory", id=each.id, file=file, detail=detail)
     for function in proof.unnoticed:
         detail = f"{function.name} can do nothing, and no target notices: check what it returns or changes"
         yield Finding(slug="function-unnoticed", tier="advisory", file=function.file, line=function.line, detail=detail)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from pathlib import Path
 
 from phase_gate.evidence.context import ignore
@@ -20,7 +19,7 @@ from phase_gate.proof.sandbox import NoSandboxError, Sandbox
 from phase_gate.proof.sandbox_runs import Laboratory, SandboxRun, SandboxTest
 from phase_gate.proof.verdicts import Proof, Shown, TargetProof, Targets
 from phase_gate.values import Value, replace
-from phase_gate.visible import count, cut
+from phase_gate.visible import cut
 
 #: How often pytest is started, counting restarts after a test that kills it or never ends.
 _STARTS = 20
@@ -45,14 +44,6 @@ class _Function(Value):
         return tuple(dict.fromkeys(bare_id(row.id) for row in self.rows))
 
 
-class _Result(Value, kw_only=False):
-    """What the altered version of a function did, and the check that a message is about."""
-
-    shown: Shown
-    line: int = 0
-    text: str = ""
-
-
 def find_unfailing(targets: Targets, treatment: SandboxRun, sandbox: Sandbox, laboratory: Laboratory) -> Targets:
     """Return the targets with the results of their altered versions.
 
@@ -66,18 +57,20 @@ def find_unfailing(targets: Targets, treatment: SandboxRun, sandbox: Sandbox, la
         return targets
     altered = replace(sandbox, contents={**sandbox.contents, **contents})
     passed = _run_to_the_end(functions, altered, laboratory)
-    results: dict[str, _Result] = {}
+    results: dict[str, tuple[_Function, Shown]] = {}
     for function in functions:
-        run_alone = partial(laboratory.run, altered, function.ids, is_traced=True)
-        results |= dict.fromkeys(function.ids, _judge(function, passed, run_alone))
-    return tuple(_add_result(each, results[each.id]) if each.id in results else each for each in targets)
+        shown = _sum_up(function, passed)
+        if shown == "still-passes":  # tests before it may have been the reason, so it has to pass alone
+            shown = _sum_up(function, _outcomes(laboratory.run(altered, function.ids)))
+        results |= dict.fromkeys(function.ids, (function, shown))
+    return tuple(_add_result(each, *results[each.id]) if each.id in results else each for each in targets)
 
 
-def _add_result(target: TargetProof, result: _Result) -> TargetProof:
-    target = replace(target, altered=result.shown, line=result.line)
-    if result.shown == "still-passes":
-        return replace(target, verdict="cannot-fail", why=result.text)
-    return replace(target, advice=result.text)
+def _add_result(target: TargetProof, function: _Function, shown: Shown) -> TargetProof:
+    target = replace(target, altered=shown)
+    if shown != "still-passes":
+        return target
+    return replace(target, verdict="cannot-fail", line=function.sites[0].line, why=_describe(function))
 
 
 def _alter(passing: Iterable[SandboxTest], sandbox: Sandbox, contents: dict[str, bytes]) -> Iterator[_Function]:
@@ -130,54 +123,20 @@ def _outcomes(run: SandboxRun) -> _Outcomes:
     }
 
 
-def _judge(function: _Function, passed: _Outcomes, run_alone: Callable[[], SandboxRun]) -> _Result:
-    still = [row for row in function.rows if passed.get(row.key)]
-    if not still:
-        return _Result("fails" if any(row.key in passed for row in function.rows) else "not-tried")
-    run = run_alone()
-    alone = _outcomes(run)
-    if not any(row.key in alone for row in still):
-        return _Result("not-tried")
-    still = [row for row in still if alone.get(row.key)]
-    keys = {row.key for row in still}
-    lines = {line for test in run.tests if test.key in keys for line in test.lines}
-    # A check in a block that expects an exception proves nothing if it runs: its operand raised that exception.
-    relevant = [site for site in function.sites if not (site.is_under_raises and _is_run(site, lines))]
-    if not still or not relevant:
-        return _Result("fails")
-    site, is_dead = relevant[0], all(site.is_under_raises for site in relevant)
-    if len(still) < len(function.rows) and not is_dead:
-        return _Result("some-rows", site.first_line, _describe_rows(function, site, still))
-    text = _describe(function, site, is_run=_is_run(site, lines))
-    return _Result("dead-assert" if is_dead else "still-passes", site.first_line, text)
+def _sum_up(function: _Function, passed: _Outcomes) -> Shown:
+    """Return what the rows of a function have shown. One that fails is enough."""
+    outcomes = {passed.get(row.key) for row in function.rows}
+    if False in outcomes:
+        return "fails"
+    return "not-tried" if None in outcomes else "still-passes"
 
 
-def _is_run(site: Site, lines: set[int]) -> bool:
-    return not lines.isdisjoint(range(site.first_line, site.last_line + 1))
-
-
-# --- messages
-
-_WHY = "look at an `or` in it, the with or try around it, and `__eq__` of the left side"
-
-
-def _describe(function: _Function, site: Site, *, is_run: bool) -> str:
-    place = f"{function.file}:{site.first_line}"
-    if not is_run and site.is_under_raises:
-        return f"{place} is never run: the line before it raises what raises() waits for; move it behind the block"
-    if not is_run:
-        where = f"its check is in {site.inside}(), which is not called" if site.inside else "nothing leads there"
-        return f"{place} is never run: {site.test} passes whatever {site.against or 'the message'} is; {where}"
+def _describe(function: _Function) -> str:
+    site = function.sites[0]
+    place = f"{function.file}:{site.line}"
     change = f"{cut(site.becomes, _LONGEST)} instead of {cut(' '.join(site.was.split()), _LONGEST)}"
-    return f"{place} can't fail: expecting {change} passes as well; {_WHY}"
-
-
-def _describe_rows(function: _Function, site: Site, still: list[SandboxTest]) -> str:
-    rows = ", ".join(row.id.partition("[")[2].rstrip("]") for row in still[:5])
-    return (
-        f"{function.file}:{site.first_line} can't fail in {len(still)} of {count(len(function.rows), 'row')} of "
-        f"{site.test}: {rows}"
-    )
+    look = f"whether {site.inside}() is called" if site.inside else "at an `or` in it, the with or try around it"
+    return f"{place} can't fail: expecting {change} passes as well; look {look}, and at `__eq__` of the left side"
 
 
 # --- a whole suite, without phases or git

@@ -61,9 +61,8 @@ MEANINGS: Mapping[Verdict, Meaning] = {
 
 Outcome = Literal["passes", "fails", "skipped", "unknown"]
 
-#: What a test does when its expected values are altered. Only "still-passes" refutes it. "some-rows" (some rows pass)
-#: and "dead-assert" (an assert after a line that raises) are advice. "nothing": there is no value to alter.
-Shown = Literal["nothing", "fails", "still-passes", "some-rows", "dead-assert", "not-tried"]
+#: What a test does when its expected values are altered. Only "still-passes" refutes it. "nothing": there are none.
+Shown = Literal["nothing", "fails", "still-passes", "not-tried"]
 
 
 class TargetProof(Value):
@@ -88,9 +87,8 @@ class TargetProof(Value):
     worked_with: tuple[str, ...] = ()
     #: It passes without the change, which is allowed: it guards code that works already, or existed before.
     is_tolerated: bool = False
-    #: The result with altered expected values, advice about it, and the line of the check in question.
+    #: The result with altered expected values, and the line of the check that can't fail.
     altered: Shown = "nothing"
-    advice: str = ""
     line: int = 0
 
     @property

@@ -5,7 +5,6 @@ PYTEST_DONT_REWRITE: this file contains no assertions.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import sys
@@ -16,7 +15,7 @@ import pytest
 from _pytest.config import ConftestImportFailure
 
 from . import Line, sentinel, take_line
-from .results import LEFT_CALL, LEFT_FUNCTION, InsideCall, Profile, Results, trace_lines
+from .results import LEFT_CALL, LEFT_FUNCTION, InsideCall, Profile, Results
 
 _line = take_line()
 
@@ -107,13 +106,10 @@ class _Reporter:
         self._files: dict[str, str] = {}
         self._wanted = frozenset(order["wanted"])
         self._found: set[str] = set()
-        self._is_traced: bool = order["is_traced"]
         self._profile = Profile(order["watched"], self._root)
         self.results = Results(config, self._root, self._profile)
         #: Test and stage -> facts about the exception.
         self._raised: dict[tuple[str, str], dict[str, object]] = {}
-        #: The lines of its own file that the current test has run.
-        self._lines: set[int] = set()
 
     def report_broken(self, failure: ConftestImportFailure) -> None:
         file = self._relative(str(failure.path))
@@ -190,19 +186,16 @@ class _Reporter:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         test_id = self._test_id(item.nodeid)
         self._send("started", id=test_id)
-        self._lines = set()
         self._profile.begin()
         self.results.begin()
         try:
             return (yield)
         finally:
-            self._send("ran", id=test_id, reached=sorted(self._profile.end()), lines=sorted(self._lines))
+            self._send("ran", id=test_id, reached=sorted(self._profile.end()))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
-        code = _inner_code(item) if self._is_traced else None
-        traced = trace_lines(code.co_filename, self._lines) if code else contextlib.nullcontext()
-        with self.results.watched(item), traced:
+        with self.results.watched(item):
             return (yield from self.results.pass_by(LEFT_CALL))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

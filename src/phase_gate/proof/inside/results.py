@@ -1,4 +1,4 @@
-"""Observe tests while they run: which functions and lines they run, and whether the reports about them are true."""
+"""Observe tests while they run: which functions they call, and whether the reports about them are true."""
 
 from __future__ import annotations
 
@@ -10,30 +10,9 @@ import sys
 import threading
 from collections.abc import Generator, Iterator
 from types import CodeType, FrameType
-from typing import Any
 
 import _pytest
 import pytest
-
-
-@contextlib.contextmanager
-def trace_lines(file: str, lines: set[int]) -> Iterator[None]:
-    """Add the lines of a file that run to `lines`, in all threads."""
-
-    def see_line(frame: FrameType, event: str, argument: object) -> Any:
-        lines.add(frame.f_lineno)
-        return see_line
-
-    def see_call(frame: FrameType, event: str, argument: object) -> Any:
-        return see_line if frame.f_code.co_filename == file else None
-
-    threading.settrace(see_call)
-    sys.settrace(see_call)
-    try:
-        yield
-    finally:
-        sys.settrace(None)
-        threading.settrace(None)
 
 
 class Profile:
