@@ -16,6 +16,7 @@ from phase_gate.config.rule_checks import RESERVED_NAMES, Vocabulary, name_types
 from phase_gate.errors import ConfigurationError
 from phase_gate.storage.root import has_own_table
 from phase_gate.values import fields, replace, without_defaults
+from phase_gate.workflow.condition_parser import conjoin
 from phase_gate.workflow.conditions import TYPE_NAMES
 from phase_gate.workflow.model import Gate1, PipelineRules, Workflow
 from phase_gate.workflow.sections import SECTIONS, ConfidenceRules, Overlay, PhaseOverlay
@@ -157,7 +158,7 @@ def _change_gate(gate: Gate1, change: PhaseOverlay, vocabulary: Vocabulary) -> G
     condition = gate.condition
     if change.condition is not None:
         vocabulary.check_condition(change.condition, change.condition)
-        condition = change.condition if change.replace else vocabulary.conjoin(condition, change.condition)
+        condition = change.condition if change.replace else conjoin(condition, change.condition)
     vocabulary.check_gate(condition, change.guards)
     guards = tuple(dict.fromkeys((*gate.guards, *change.guards)))
     return replace(gate, condition=condition, guards=guards, replaced=gate.replaced or change.replace)

@@ -16,11 +16,11 @@ from phase_gate.errors import ConditionError, PhaseGateError
 from phase_gate.values import MISSING, Value, default_of, fields, metadata_of, replace
 from phase_gate.visible import cut, find_name_fault
 from phase_gate.workflow.condition_parser import normalize
+from phase_gate.workflow.metrics import MetricValue
 from phase_gate.workflow.names import SPAN_FORM, parse_duration
 from phase_gate.workflow.sections import is_phrase
 
 T = TypeVar("T", bound=Value)
-Scalar = int | float | str | bool | None
 
 #: Fits into a 64-bit integer. Python itself refuses to convert thousands of digits.
 _MAX_DIGITS = 18
@@ -66,7 +66,7 @@ class Text(_Placed, str):
         return self.is_plain and _WORDS.get(self, self) is None
 
     @property
-    def value(self) -> Scalar:
+    def value(self) -> MetricValue:
         """The scalar that the text looks like. Raises ValueError for a number that other readers read differently."""
         if not self.is_plain or not self.isascii():
             return str(self)
@@ -296,7 +296,7 @@ class Reader:
             self.stop(row, f"{row.path} is blank", "give it a text, or take the key out")
         return row
 
-    def convert(self, row: Node, types: tuple[type, ...]) -> Scalar:
+    def convert(self, row: Node, types: tuple[type, ...]) -> MetricValue:
         """Return a scalar of one of these types."""
         if types == (str,):
             return self.text(row)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from phase_gate.config.reading import Node, Reader, Text, closest_first, find, shorten
+from phase_gate.config.reading import Node, Reader, closest_first, find, shorten
 from phase_gate.errors import ConditionError
 from phase_gate.values import Value, field, replace
-from phase_gate.workflow.condition_parser import ALIASES, check_types, conjoin
+from phase_gate.workflow.condition_parser import ALIASES, check_types
 from phase_gate.workflow.conditions import TYPE_NAMES, names_in
 from phase_gate.workflow.metrics import METRIC_TYPES, PIPELINE_METRICS
 from phase_gate.workflow.model import (
@@ -101,11 +101,6 @@ class Vocabulary(Value):
             check_types(condition, self.types)
         except ConditionError as wrong:
             self.faults.stop(where, wrong.problem, wrong.remedy)
-
-    def conjoin(self, one: str, other: str) -> str:
-        """Return the condition that both hold, with the place of the second one."""
-        both = conjoin(one, other)
-        return Text.of(both, other.at, other.path) if isinstance(other, Text) else both
 
 
 def name_types(workflow: Workflow) -> dict[str, MetricType]:

@@ -26,6 +26,7 @@ from phase_gate.config.rule_checks import (
 )
 from phase_gate.errors import WorkflowError
 from phase_gate.values import Value, field, fields, replace
+from phase_gate.workflow.condition_parser import conjoin
 from phase_gate.workflow.metrics import METRIC_TYPES, MetricValue
 from phase_gate.workflow.model import (
     MAX_RECOVERIES,
@@ -238,7 +239,7 @@ def _read_gate_documents(nodes: Sequence[Node], known: Vocabulary, *, name: str)
         gate = replace(gate, guards=tuple(dict.fromkeys((*model.gate_1.guards, *gate.guards))))
         if model.tests != "none":
             # With zero tests, the condition of such a document may hold (0 == 0), so require at least one test.
-            gate = replace(gate, condition=vocabulary.conjoin(_SOME_TESTS, gate.condition))
+            gate = replace(gate, condition=conjoin(_SOME_TESTS, gate.condition))
         phases.append(replace(model, name=phase, purpose=document.purpose, gate_1=gate, next=following))
     return replace(workflow, phases=tuple(phases))
 
