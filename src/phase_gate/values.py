@@ -76,14 +76,14 @@ class _ValueType(type):
             defaults[each] = held
         # All at once: each attribute that a class gets later takes as long as several of these.
         own["_defaults"] = defaults
-        own["_required"] = [each for each, held in defaults.items() if held is MISSING]
+        own["_required"] = {each for each, held in defaults.items() if held is MISSING}
         own["_made"] = [(each, held.make) for each, held in defaults.items() if type(held) is _Factory]
         own["_metadata"] = metadata
         return super().__new__(mcls, name, bases, own)
 
     #: All fields in order, with their defaults; MISSING for those that have to be given.
     _defaults: dict[str, Any]
-    _required: list[str]
+    _required: set[str]
     #: The fields with a factory.
     _made: list[tuple[str, Callable[[], Any]]]
     #: Further information about fields, from `field()`.
@@ -109,9 +109,8 @@ class Value(metaclass=_ValueType):
             held = {**kind._defaults, **named}
             if len(held) != len(kind._defaults):
                 raise TypeError(f"{kind.__name__} has no field {min(named.keys() - kind._defaults.keys())!r}")
-            for name in kind._required:
-                if name not in named:
-                    raise TypeError(f"{kind.__name__}: {name!r} is missing")
+            if not named.keys() >= kind._required:
+                raise TypeError(f"{kind.__name__}: {min(kind._required - named.keys())!r} is missing")
             for name, make in kind._made:
                 if name not in named:
                     held[name] = make()

@@ -17,7 +17,6 @@ from phase_gate.gate.outcomes import FAILING, Failure
 from phase_gate.gate.record import SLOW, Document
 from phase_gate.recording.ownership import announced_packages, is_installed, package_of, real_path
 from phase_gate.recording.request import is_extended
-from phase_gate.recording.tally import OutcomeHooks
 from phase_gate.recording.witness import Witness
 from phase_gate.runs.meaning import names_in_source
 from phase_gate.storage.root import is_in_environment, relative_id
@@ -35,7 +34,6 @@ _UNCOUNTED = ("", "warnings")
 def make_document(
     config: pytest.Config,
     witness: Witness,
-    ended: OutcomeHooks,
     *,
     rules: tuple[Workflow, Phase] | None,
     exit_status: int,
@@ -46,13 +44,13 @@ def make_document(
     :param rules: the rules that plugins measure for; None for a session without a verdict.
     """
     root, wants_reasons = Path(witness.wanted.root), witness.wanted.reasons
-    seen = merge_seen((witness.seen(), *ended.workers))
+    seen = merge_seen((witness.seen(), *witness.workers))
     for problem in seen.parts.get("problem", ()):
         raise RuntimeError(f"parts of tests in the sources could not be looked at: {problem}")
     ids = TestIds(config, root, seen.paths, seen.groups)
-    uncollectable = ids.uncollectable(ended.errors)
+    uncollectable = ids.uncollectable(witness.errors)
     guards, skipped = _read_marks(uncollectable, root)
-    outcomes = ids.rename(ended.buckets.close(ended.nodes), all_are_known=not ended.workers)
+    outcomes = ids.rename(witness.buckets.close(witness.nodes), all_are_known=not witness.workers)
     outcomes |= dict.fromkeys(uncollectable, "uncollectable")
     outcomes |= dict.fromkeys(skipped, "skipped")
     deselected = frozenset(map(ids.test_id, seen.deselected))
@@ -70,13 +68,13 @@ def make_document(
         narrowed_files=narrowed_files(config, root),
         # Tests of other shards are deselected here, which does not narrow the whole suite.
         narrowed_by=describe_narrowing(config, 0 if witness.wanted.slices else len(deselected)),
-        collection_errors=tuple(ended.errors),
-        skipped_modules=ended.skipped_modules,
-        failures=dict(_take_failures(ids, ended, uncollectable)) if wants_reasons else {},
-        messages=_take_messages(ids, ended, uncollectable),
-        interrupted=ended.interrupted,
-        internal_error=ended.internal_error,
-        is_void=ended.is_usage_error(exit_status),
+        collection_errors=tuple(witness.errors),
+        skipped_modules=witness.skipped_modules,
+        failures=dict(_take_failures(ids, witness, uncollectable)) if wants_reasons else {},
+        messages=_take_messages(ids, witness, uncollectable),
+        interrupted=witness.interrupted,
+        internal_error=witness.internal_error,
+        is_void=witness.is_usage_error(exit_status),
         marked={ids.test_id(node): named for node, named in seen.marked.items()},
         guarding={test_id: why for test_id, why in guarding.items() if why},
         settings=take_settings(config, root, plugins),
@@ -85,7 +83,7 @@ def make_document(
         testpaths=take_testpaths(config, root),
         modules=seen.modules,
         imported=tuple(sorted(seen.imported)),
-        doubts=(*seen.doubts, *ended.silent_workers, *_rewritten_on_the_way(ended, seen)),
+        doubts=(*seen.doubts, *witness.silent_workers, *_rewritten_on_the_way(witness, seen)),
         measured=measured,
         complaints=(*complaints, *_unexplained(guarding)),
         collected=tuple(sorted(map(ids.test_id, seen.collected))),
@@ -105,18 +103,18 @@ def _take_metrics(
 
 
 def _take_failures(
-    ids: TestIds, ended: OutcomeHooks, uncollectable: Mapping[str, object]
+    ids: TestIds, witness: Witness, uncollectable: Mapping[str, object]
 ) -> Iterator[tuple[str, Failure]]:
     """Yield our id and the failure of each failing test."""
-    rows = ((ids.test_id(node), row) for node, row in ended.buckets.failures.items())
+    rows = ((ids.test_id(node), row) for node, row in witness.buckets.failures.items())
     for test_id, row in (*rows, *uncollectable.items()):
         yield test_id, from_json(Failure, row) if isinstance(row, dict) else Failure(reason="unexplained")
 
 
-def _take_messages(ids: TestIds, ended: OutcomeHooks, uncollectable: Iterable[str]) -> dict[str, str]:
+def _take_messages(ids: TestIds, witness: Witness, uncollectable: Iterable[str]) -> dict[str, str]:
     """Return the messages of failing tests by our ids; an uncollectable test has the message of its module."""
-    found = {ids.test_id(node): text for node, text in ended.buckets.messages.items()}
-    by_module = {ids.test_id(node.partition("::")[0]): text for node, text in ended.error_messages.items()}
+    found = {ids.test_id(node): text for node, text in witness.buckets.messages.items()}
+    by_module = {ids.test_id(node.partition("::")[0]): text for node, text in witness.error_messages.items()}
     return found | {test_id: by_module.get(test_id.partition("::")[0], "") for test_id in uncollectable if by_module}
 
 
@@ -136,12 +134,12 @@ def _unexplained(guarding: Mapping[str, str]) -> Iterator[str]:
         yield f'{test_id}: the mark does not count without a reason; write @pytest.mark.{PASSES_ALREADY}("why")'
 
 
-def _rewritten_on_the_way(ended: OutcomeHooks, seen: Seen) -> Iterator[Finding]:
+def _rewritten_on_the_way(witness: Witness, seen: Seen) -> Iterator[Finding]:
     """Yield the tests that failed on a worker but were reported differently to the controller."""
     if not seen.failed:
         return
     detail = "failed on a worker, and arrived as something else"
-    for node, bucket in ended.buckets.close(sorted(seen.failed)).items():
+    for node, bucket in witness.buckets.close(sorted(seen.failed)).items():
         if bucket not in FAILING:
             yield Finding(slug="outcome-rewritten", guard="outcomes-genuine", tier="hard", id=node, detail=detail)
 

@@ -133,9 +133,9 @@ class Ownership:
 
     def may_be_inside(self, files: Iterable[object]) -> list[str]:
         """Return the files that may be imported from the project: without most modules, and without the disk."""
-        spelled = self._spellings
-        named = [each for each in files if isinstance(each, str)]
-        return [each for each in named if not each.startswith(_INSTALLED) or each.startswith(spelled)]
+        installed, spelled = _INSTALLED, self._spellings
+        named = [each for each in files if type(each) is str]
+        return [each for each in named if not each.startswith(installed) or each.startswith(spelled)]
 
     def inner_path(self, file: str) -> str:
         """Return the path from the root of a file that is imported from the project; empty for any other.

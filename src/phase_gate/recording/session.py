@@ -18,7 +18,6 @@ from phase_gate.bound import time
 from phase_gate.errors import NotAllowedError, PhaseGateError, as_fault
 from phase_gate.recording.document import make_document
 from phase_gate.recording.request import beginning, is_extended, void_option
-from phase_gate.recording.tally import OutcomeHooks
 from phase_gate.recording.witness import Hooks, Witness
 from phase_gate.report.panel import WIDTH, Line, name_root, render_problem
 from phase_gate.runs.hello import hide_from_tests
@@ -37,7 +36,6 @@ class SessionHooks(Hooks):
         self.process = beginning(config).process
         self._void = "" if session.takes_collection else void_option(config)
         self._witness = Witness(config, session.wanted)
-        self._ended = OutcomeHooks()
         self._root = root_to_name(config, session.project.root)
         self._began, self._started = time.time(), time.perf_counter()
         self._problem = session.problem
@@ -54,14 +52,13 @@ class SessionHooks(Hooks):
             self._config.pluginmanager.register(ReasonHooks(self.session.project.root), "phase_gate_reasons")
         self._witness.register(
             phase_gate_witness=self._witness,
-            phase_gate_outcomes=self._ended,
             phase_gate_session=self,
             phase_gate_last_word=_LastWord(self),
         )
         if self._has_workers:
             from phase_gate.recording.workers import ControllerHooks
 
-            self._witness.register(phase_gate_workers=ControllerHooks(self.session.wanted, self._ended))
+            self._witness.register(phase_gate_workers=ControllerHooks(self._witness))
 
     @property
     def _has_workers(self) -> bool:
@@ -99,7 +96,7 @@ class SessionHooks(Hooks):
                 self._end(int(exitstatus))
             except KeyboardInterrupt:
                 # Interrupted while a verdict is proven: the run is incomplete, but it is recorded.
-                self._ended.interrupted = "interrupted"
+                self._witness.interrupted = "interrupted"
                 session.exitstatus = pytest.ExitCode.INTERRUPTED
                 self._end(pytest.ExitCode.INTERRUPTED)
         except PhaseGateError as error:
@@ -112,7 +109,6 @@ class SessionHooks(Hooks):
         document = make_document(
             self._config,
             self._witness,
-            self._ended,
             rules=self.session.rules,
             exit_status=exit_status,
             duration=time.perf_counter() - self._started,
@@ -162,7 +158,7 @@ class SessionHooks(Hooks):
     def exit_status(self, pytest_status: int) -> int:
         """Return the exit status of the process."""
         self.session.problem = self._problem
-        return self.session.exit_status(pytest_status, has_collection_errors=self._ended.only_collection_failed)
+        return self.session.exit_status(pytest_status, has_collection_errors=self._witness.only_collection_failed)
 
 
 class _LastWord(Hooks):

@@ -1,4 +1,4 @@
-"""Outcomes of a session's tests, collected in the process that receives all reports: the controller, never a worker."""
+"""Fold the reports of a session: every test ends in exactly one bucket, its worst stage."""
 
 from __future__ import annotations
 
@@ -7,69 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 import pytest
 
 from phase_gate.codec import spell_out
-from phase_gate.gate.measured import Finding, Seen
 from phase_gate.gate.outcomes import FAILING, Bucket, Failure
-from phase_gate.recording.witness import Hooks
-
-
-class OutcomeHooks(Hooks):
-    """Folds reports."""
-
-    def __init__(self) -> None:
-        self.buckets = Buckets()
-        #: Collected tests by pytest's node ids.
-        self.nodes: list[str] = []
-        #: Failed collectors by node id: their failure, if it was described, and their message.
-        self.errors: dict[str, object] = {}
-        self.error_messages: dict[str, str] = {}
-        #: Number of modules that were skipped as a whole: their tests were not collected.
-        self.skipped_modules = 0
-        #: Why the session ended early; empty if it did not.
-        self.interrupted = ""
-        self.internal_error = False
-        #: Filled by `workers`, where workers run the tests.
-        self.workers: list[Seen] = []
-        self.silent_workers: list[Finding] = []
-        self.has_usage_error = False
-        # Called three times per test, for each stage: a setup error or a crashed worker has no call stage.
-        self.pytest_runtest_logreport = self.buckets.fold
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self.nodes = [item.nodeid for item in session.items]
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.failed:
-            self.errors[report.nodeid] = getattr(report, FAILURE, None)
-            self.error_messages[report.nodeid] = message_of(report.longrepr)
-        elif report.skipped:
-            self.skipped_modules += 1
-
-    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        if isinstance(excinfo.value, pytest.Session.Interrupted):
-            return  # pytest stopped by itself (-x, collection errors): the tests that did not run show if that matters
-        if isinstance(excinfo.value, pytest.exit.Exception):
-            self.interrupted = f"pytest.exit: {excinfo.value.msg}"
-        else:
-            self.interrupted = "interrupted"
-
-    def pytest_internalerror(self, excrepr: object) -> None:
-        self.interrupted = f"internal error: {str(excrepr).strip().splitlines()[-1]}"
-        self.internal_error = True
-
-    @property
-    def only_collection_failed(self) -> bool:
-        """Whether the session stopped only because modules can't be imported."""
-        return bool(self.errors) and not self.interrupted
-
-    def is_usage_error(self, exit_status: int) -> bool:
-        """Return whether the session ended with a usage error; a test that exits with that status does not count."""
-        found = exit_status == pytest.ExitCode.USAGE_ERROR or self.has_usage_error
-        return found and not self.interrupted and not self.buckets.reported()
-
-
-# --- fold the reports of a session: every test ends in exactly one bucket, its worst stage
-
 
 #: Worst first; the fold keeps the first of two.
 _WORST_FIRST = (

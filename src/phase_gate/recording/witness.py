@@ -1,6 +1,6 @@
 """The witness of a session: hooks that observe. They make no decisions and write no files.
 
-Registered where tests run: on the controller, and on every worker of xdist, which sends its observations when it ends.
+Registered on the controller, which receives all reports, and on every worker of xdist, which sends its observations.
 The witness does not trace, profile or patch the run. Tampering that the counts do not reveal is found by the
 experiment, in its own process.
 """
@@ -18,6 +18,7 @@ import pytest
 
 from phase_gate.gate.measured import Finding, Seen, Wanted
 from phase_gate.recording.ownership import Ownership
+from phase_gate.recording.tally import FAILURE, Buckets, message_of
 from phase_gate.storage.root import is_in_environment, relative_id
 from phase_gate.workflow.names import PASSES_ALREADY
 
@@ -54,6 +55,23 @@ class Witness(Hooks):
         self._dropped: list[str] = []
         #: Facts that are known after collection, by the fields of `Seen`.
         self._collected: dict[str, Any] = {}
+        #: Collected tests by pytest's node ids, and their outcomes.
+        self.nodes: list[str] = []
+        self.buckets = Buckets()
+        #: Failed collectors by node id: their failure, if it was described, and their message.
+        self.errors: dict[str, object] = {}
+        self.error_messages: dict[str, str] = {}
+        #: Number of modules that were skipped as a whole: their tests were not collected.
+        self.skipped_modules = 0
+        #: Why the session ended early; empty if it did not.
+        self.interrupted = ""
+        self.internal_error = False
+        #: Filled by `workers`, where workers run the tests.
+        self.workers: list[Seen] = []
+        self.silent_workers: list[Finding] = []
+        self.has_usage_error = False
+        # Called three times per test, for each stage: a setup error or a crashed worker has no call stage.
+        self.pytest_runtest_logreport = self.buckets.fold
 
     def register(self, **plugins: Hooks) -> None:
         """Register parts of this plugin, and detect if other code unregisters one."""
@@ -127,6 +145,8 @@ class Witness(Hooks):
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
+        if not hasattr(self._config, "workerinput"):  # workers tell the controller by themselves what they collected
+            self.nodes = [item.nodeid for item in session.items]
         self._see_paths(session.items)
         if getattr(self._config.option, "loadgroup", False):
             self._collected["groups"] = tuple(sorted({*map(_group_of, session.items)} - {""}))
@@ -137,6 +157,35 @@ class Witness(Hooks):
 
             # Before a test can change any of it.
             self._collected["parts"] = find_support_code(session, self._ownership)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.errors[report.nodeid] = getattr(report, FAILURE, None)
+            self.error_messages[report.nodeid] = message_of(report.longrepr)
+        elif report.skipped:
+            self.skipped_modules += 1
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        if isinstance(excinfo.value, pytest.Session.Interrupted):
+            return  # pytest stopped by itself (-x, collection errors): the tests that did not run show if that matters
+        if isinstance(excinfo.value, pytest.exit.Exception):
+            self.interrupted = f"pytest.exit: {excinfo.value.msg}"
+        else:
+            self.interrupted = "interrupted"
+
+    def pytest_internalerror(self, excrepr: object) -> None:
+        self.interrupted = f"internal error: {str(excrepr).strip().splitlines()[-1]}"
+        self.internal_error = True
+
+    @property
+    def only_collection_failed(self) -> bool:
+        """Whether the session stopped only because modules can't be imported."""
+        return bool(self.errors) and not self.interrupted
+
+    def is_usage_error(self, exit_status: int) -> bool:
+        """Return whether the session ended with a usage error; a test that exits with that status does not count."""
+        found = exit_status == pytest.ExitCode.USAGE_ERROR or self.has_usage_error
+        return found and not self.interrupted and not self.buckets.reported()
 
     def _see_paths(self, items: Iterable[pytest.Item]) -> None:
         path: Path | None = None

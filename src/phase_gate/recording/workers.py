@@ -6,16 +6,13 @@ import contextlib
 import os
 from json import dumps, loads
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from phase_gate.codec import from_json, to_json
 from phase_gate.gate.measured import Finding, Seen, Wanted
 from phase_gate.recording.witness import Hooks, Process, Witness
-
-if TYPE_CHECKING:
-    from phase_gate.recording.tally import OutcomeHooks
 
 #: The key in `workeroutput`, and in `workerinput`.
 CHANNEL = "phase_gate"
@@ -24,32 +21,32 @@ CHANNEL = "phase_gate"
 class ControllerHooks(Hooks):
     """Tells workers what to observe, and adds what they saw to the outcomes."""
 
-    def __init__(self, wanted: Wanted, ended: OutcomeHooks) -> None:
-        self._wanted, self._ended = wanted, ended
+    def __init__(self, witness: Witness) -> None:
+        self._witness = witness
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         # The data that a worker needs from us; it gets everything else from pytest.
-        node.workerinput[CHANNEL] = to_json(self._wanted)
+        node.workerinput[CHANNEL] = to_json(self._witness.wanted)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
         # Every worker collects the same tests. If they differ, keep the union.
-        self._ended.nodes = list(dict.fromkeys((*self._ended.nodes, *ids))) if self._ended.nodes else list(ids)
+        self._witness.nodes = list(dict.fromkeys((*self._witness.nodes, *ids))) if self._witness.nodes else list(ids)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         # The controller itself notices only that no test was collected.
         output = getattr(node, "workeroutput", {})
-        self._ended.has_usage_error |= output.get("exitstatus") == pytest.ExitCode.USAGE_ERROR
+        self._witness.has_usage_error |= output.get("exitstatus") == pytest.ExitCode.USAGE_ERROR
         seen = read_worker(node)
         if seen is not None:
-            self._ended.workers.append(seen)
+            self._witness.workers.append(seen)
         else:
             # The worker crashed, exited early, or had our hooks removed: its observations are lost.
             name = str(getattr(getattr(node, "gateway", None), "id", "?"))
             detail = "ended without telling what it saw"
-            self._ended.silent_workers.append(
+            self._witness.silent_workers.append(
                 Finding(slug="worker-silent", guard="outcomes-genuine", tier="hard", id=name, detail=detail)
             )
 
@@ -83,12 +80,6 @@ class WorkerHooks(Hooks):
     def __init__(self, config: pytest.Config, witness: Witness) -> None:
         self._config, self._witness = config, witness
         self._process = Process()
-        self._failed: dict[str, None] = {}
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.outcome == "failed":
-            self._failed[report.nodeid] = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
@@ -97,6 +88,6 @@ class WorkerHooks(Hooks):
         # An internal error must not end the worker: the controller reports the missing data.
         with contextlib.suppress(Exception):
             output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
-            document = {**to_json(self._witness.seen()), "failed": list(self._failed)}
+            document = {**to_json(self._witness.seen()), "failed": list(self._witness.buckets.failures)}
             # One string: a list would pass through functions that a test may have left patched.
             output[CHANNEL] = dumps(document)
