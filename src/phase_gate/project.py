@@ -11,7 +11,7 @@ from phase_gate.codec import from_json
 from phase_gate.errors import PhaseGateError, StateError, UsageError, WorkflowError
 from phase_gate.storage.fingerprint import Tree, take_contents, take_tree
 from phase_gate.storage.listing import list_files
-from phase_gate.storage.opening import guard_file
+from phase_gate.storage.opening import Place, guard_file
 from phase_gate.storage.root import (
     DEFAULT_TASK,
     Climb,
@@ -30,8 +30,6 @@ from phase_gate.workflow.settings import DEFAULT_WORKFLOW, FILE_NAME, Configurat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from phase_gate.gate.state import State
     from phase_gate.stores.shared import SharedStore
     from phase_gate.workflow.model import Guard
@@ -109,22 +107,23 @@ class Project(Value):
         return key.encode("utf-8", "surrogateescape") if key else None
 
     def store(self, command: str) -> TaskStore:
-        settings: dict[str, Any] = {
-            "task": self.task,
-            "command": command,
-            "lock_timeout": self.configuration.lock_timeout,
-            "run_limit": self.configuration.run_limit * 3600,
-            "key": self.key,
-            "guard": guard_file(self.folder, self.environment),
-            "own_folders": self.own_folders,
-            "state_folder": self.state_folder,
-        }
+        place = Place(
+            self.folder,
+            self.task,
+            key=self.key,
+            guard=guard_file(self.folder, self.environment),
+            command=command,
+            lock_timeout=self.configuration.lock_timeout,
+            run_limit=self.configuration.run_limit * 3600,
+            own_folders=self.own_folders,
+            state_folder=self.state_folder,
+        )
         shared = self.shared_store()
         if shared is None:
-            return TaskStore(self.folder, **settings)
+            return TaskStore(place)
         from phase_gate.stores.task_store import SharedTaskStore
 
-        return SharedTaskStore(shared, self.folder, **settings)
+        return SharedTaskStore(shared, place)
 
     def shared_store(self) -> SharedStore | None:
         """Return the store that tasks are shared in; None where the state folder is all there is."""

@@ -25,7 +25,7 @@ from phase_gate.cli import main
 from phase_gate.cli.doctor import Diagnosis
 from phase_gate.gate.state import Event
 from phase_gate.storage.lock import KernelLock
-from phase_gate.storage.opening import guard_file
+from phase_gate.storage.opening import Place, guard_file
 from phase_gate.storage.store import TaskStore
 from tests.storage.stores import contents
 from tests.support import CALC, FAILING_TESTS, OURS, Project, Result
@@ -177,7 +177,7 @@ class CommandProject:
         return contents(self.root)
 
     def store(self) -> TaskStore:
-        return TaskStore(self.folder, task="default", guard=guard_file(self.folder, os.environ))
+        return TaskStore(Place(self.folder, "default", guard=guard_file(self.folder, os.environ)))
 
     def edit_source(self) -> None:
         """Change the code under test: nobody has tested this."""

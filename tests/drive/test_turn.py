@@ -136,8 +136,9 @@ def test_an_agent_that_is_not_asked_can_not_signal(track: Begin) -> None:
 def test_a_phase_that_ends_beside_the_drive_needs_a_person(track: Begin) -> None:
     """An agent that hides that it is one can still reach the files; the drive sees it in the ledger."""
     code = (
-        "import pathlib;from phase_gate.storage.store import TaskStore;from phase_gate.gate.state import Event;"
-        "s=TaskStore(pathlib.Path('.phase-gate'),task='default')\n"
+        "from pathlib import Path;from phase_gate.gate.state import Event;"
+        "from phase_gate.storage.opening import Place;from phase_gate.storage.store import TaskStore;"
+        "s=TaskStore(Place(Path('.phase-gate'),'default'))\n"
         "with s.transaction() as c: c.record(Event(kind='phase-exited',data={'phase':'GREEN','next':'REFACTOR'}))"
     )
     driven = track("green").plan({"run": [f"{sys.executable} -c {shlex.quote(code)}"]}, signal="agent")

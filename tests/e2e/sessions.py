@@ -13,6 +13,7 @@ from phase_gate.cli.story import collect_runs
 from phase_gate.gate.events import verdict_of
 from phase_gate.gate.state import State
 from phase_gate.gate.verdict import evaluation_to_json, show_verdict
+from phase_gate.storage.opening import Place
 from phase_gate.storage.root import task_folder
 from phase_gate.storage.store import TaskStore
 from tests.conftest import ROOT
@@ -112,7 +113,7 @@ _SUMMARY = re.compile(r"^(?:=+ )?(?P<counts>\d+ [a-z].*) in [\d.]+s(?: \([\d:]+\
 
 
 def store_of(project: Project, task: str = "default") -> TaskStore:
-    return TaskStore(task_folder(project.root / ".phase-gate", task), task=task)
+    return TaskStore(Place(task_folder(project.root / ".phase-gate", task), task))
 
 
 def state_of(project: Project, task: str = "default") -> State:

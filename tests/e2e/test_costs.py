@@ -110,11 +110,12 @@ WRITES = """\
 from pathlib import Path
 
 from phase_gate.gate.state import Event
+from phase_gate.storage.opening import Place
 from phase_gate.storage.store import TaskStore
 
 
 def test_it():
-    with TaskStore(Path(".phase-gate"), task="default").transaction() as change:
+    with TaskStore(Place(Path(".phase-gate"), "default")).transaction() as change:
         change.record(Event(kind="fact-declared", data={"name": "said", "value": True, "reason": "so", "by": "dev"}))
 """
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from phase_gate.storage.opening import guard_file
+from phase_gate.storage.opening import Place, guard_file
 from phase_gate.storage.store import TaskStore
 from phase_gate.values import Value
 from tests.faults import file_system
@@ -68,7 +68,7 @@ class Project:
         folder = self.root / ".phase-gate"
         if self._task != "default":
             folder = folder / "tasks" / self._task
-        return TaskStore(folder, task=self._task, guard=guard_file(folder, self.environment))
+        return TaskStore(Place(folder, self._task, guard=guard_file(folder, self.environment)))
 
     @property
     def environment(self) -> dict[str, str]:

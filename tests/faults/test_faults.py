@@ -12,6 +12,7 @@ import pytest
 
 from phase_gate.gate.state import Event
 from phase_gate.storage.files import FileSystem
+from phase_gate.storage.opening import Place
 from phase_gate.storage.repair import repair
 from phase_gate.storage.store import TaskStore
 from tests.faults.file_system import CALLS, ERRORS, KILLS
@@ -143,7 +144,7 @@ def _cut_off_a_torn_end(store: TaskStore) -> None:
 
 def test_what_is_acknowledged_is_on_the_disk_and_in_this_order(tmp_path: Path) -> None:
     files = Unsynced()
-    store = TaskStore(tmp_path / "project" / ".phase-gate", task="default", files=files)
+    store = TaskStore(Place(tmp_path / "project" / ".phase-gate", "default", files=files))
     steps: tuple[Callable[[TaskStore], object], ...] = (
         _begin,
         _end_run,

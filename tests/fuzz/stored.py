@@ -16,6 +16,7 @@ from phase_gate.storage.files import REAL
 from phase_gate.storage.fingerprint import Contents
 from phase_gate.storage.ledger import GENESIS, encode_transaction
 from phase_gate.storage.objects import ObjectStore
+from phase_gate.storage.opening import Place
 from phase_gate.storage.store import TaskStore
 from tests.fuzz.parsers import parser, temporary, write
 from tests.gate.verdicts import verdict
@@ -58,7 +59,7 @@ EVENTS: list[tuple[str, dict[str, Any]]] = [
 
 
 def _look(folder: Path) -> None:
-    store = TaskStore(folder, task="default")
+    store = TaskStore(Place(folder, "default"))
     opened = store.read()
     list(store.lines())
     store.lost_runs(opened.state)
@@ -83,7 +84,7 @@ def forged_ledger(data: bytes) -> None:
 @functools.cache
 def _recorded() -> tuple[bytes, bytes]:
     """Return the state and the ledger of a task that has been worked on."""
-    store = TaskStore(Path(temporary().name, "recorded"), task="default")
+    store = TaskStore(Place(Path(temporary().name, "recorded"), "default"))
     for kind, data in EVENTS[:2]:
         with store.transaction() as change:
             change.record(Event(kind=kind, data=data))

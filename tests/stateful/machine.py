@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from phase_gate.gate.brief import show_state
 from phase_gate.gate.events import apply, verdict_of
 from phase_gate.gate.state import NEW_STATE
+from phase_gate.storage.opening import Place
 from phase_gate.storage.store import TaskStore
 from tests.stateful import child, papers
 from tests.stateful.craft import CODE, CONFIGURATION, INI, SETTINGS, Craft, Test, write_code, write_test
@@ -261,7 +262,7 @@ class Work(RuleBasedStateMachine):
         folder = self.session.root / ".phase-gate"
         for ledger in folder.rglob("ledger.jsonl"):
             task = "default" if ledger.parent == folder else ledger.parent.name
-            assert_consistent(TaskStore(ledger.parent, task=task))
+            assert_consistent(TaskStore(Place(ledger.parent, task)))
 
 
 def assert_consistent(store: TaskStore) -> None:

@@ -15,6 +15,7 @@ from phase_gate.gate.events import apply
 from phase_gate.gate.state import NEW_STATE, Event
 from phase_gate.storage.files import FileSystem
 from phase_gate.storage.ledger import GENESIS, digest, encode_transaction
+from phase_gate.storage.opening import Place
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores.shared import SharedStore
 from phase_gate.stores.task_store import SharedTaskStore
@@ -37,14 +38,9 @@ def open_store(
     files: FileSystem | None = None,
     lock_timeout: float = 10.0,
 ) -> TaskStore:
+    files = files or FileSystem()
     return TaskStore(
-        folder,
-        task=task,
-        command="the test",
-        key=key,
-        guard=guard,
-        files=files or FileSystem(),
-        lock_timeout=lock_timeout,
+        Place(folder, task, key=key, guard=guard, command="the test", lock_timeout=lock_timeout, files=files)
     )
 
 
@@ -57,7 +53,7 @@ def share_task(
     guard: Path | None = None,
 ) -> SharedTaskStore:
     """Return the task as one machine has it that shares it."""
-    return SharedTaskStore(shared, folder, task=task, command="the test", key=key, guard=guard)
+    return SharedTaskStore(shared, Place(folder, task, key=key, guard=guard, command="the test"))
 
 
 def begin(store: T) -> T:

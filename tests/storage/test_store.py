@@ -17,7 +17,7 @@ from phase_gate.gate import brief
 from phase_gate.gate.state import SCHEMA, WORK, state_to_json
 from phase_gate.storage import opening
 from phase_gate.storage.ledger import canonical, digest
-from phase_gate.storage.opening import Opened
+from phase_gate.storage.opening import Opened, Place
 from phase_gate.storage.store import TaskStore
 from tests.conftest import ROOT
 from tests.storage.stores import (
@@ -72,7 +72,7 @@ def test_every_key_of_the_state_is_on_its_page() -> None:
 
 
 def test_the_ignore_file_of_all_tasks_comes_before_anything_else(tmp_path: Path) -> None:
-    store = TaskStore(tmp_path / "state" / "tasks" / "one", task="one", state_folder=tmp_path / "state")
+    store = TaskStore(Place(tmp_path / "state" / "tasks" / "one", "one", state_folder=tmp_path / "state"))
     with store.transaction():
         assert (tmp_path / "state" / ".gitignore").exists()
     begin(store)

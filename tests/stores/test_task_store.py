@@ -20,6 +20,7 @@ from phase_gate.errors import (
 from phase_gate.gate.overrides import Person
 from phase_gate.gate.state import Event
 from phase_gate.storage.lock import again_if_moved
+from phase_gate.storage.opening import Place
 from phase_gate.storage.root import task_folder
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores.shared import Head, Tail
@@ -142,7 +143,7 @@ class Machine:
         self.folder, self.shared = folder, InMemoryStore(server)
 
     def open(self, task: str) -> TaskStore:
-        return SharedTaskStore(self.shared, task_folder(self.folder, task), task=task, state_folder=self.folder)
+        return SharedTaskStore(self.shared, Place(task_folder(self.folder, task), task, state_folder=self.folder))
 
     def catch_up(self) -> dict[str, StateError]:
         return catch_up_all(self.shared, self.folder, self.open)

@@ -17,6 +17,7 @@ from pathlib import Path
 from phase_gate.errors import StorageError
 from phase_gate.gate.state import Event
 from phase_gate.storage.lock import again_if_moved
+from phase_gate.storage.opening import Place
 from phase_gate.stores.choosing import open_address, parse_address
 from phase_gate.stores.task_store import SharedTaskStore
 
@@ -25,7 +26,7 @@ def open_task(folder: Path) -> SharedTaskStore:
     """Return the task on the store that the environment names."""
     state = folder / ".phase-gate"
     shared = open_address(parse_address(os.environ["PHASE_GATE_STORE"]), state, os.environ)
-    return SharedTaskStore(shared, state / "default", task="default", state_folder=state, command="writing")
+    return SharedTaskStore(shared, Place(state / "default", "default", state_folder=state, command="writing"))
 
 
 @again_if_moved

@@ -9,6 +9,7 @@ from typing import Any
 
 from phase_gate.config.workflow_files import load_shipped_workflow
 from phase_gate.gate.state import state_to_json
+from phase_gate.storage.opening import Place
 from phase_gate.storage.store import TaskStore
 from tests.e2e.sessions import ledger
 from tests.storage.stores import contents
@@ -122,7 +123,7 @@ class Pipe:
     @property
     def state(self) -> Any:
         """The stored state: `status` would take the tree each time."""
-        store = TaskStore(self.project.root / ".phase-gate", task="default")
+        store = TaskStore(Place(self.project.root / ".phase-gate", "default"))
         return state_to_json(store.read().state)
 
     @property

@@ -17,10 +17,11 @@ from pathlib import Path
 from phase_gate.bound import os, sha256
 from phase_gate.errors import ForeignStateError, RollbackError, StateError, TamperedError
 from phase_gate.gate.state import NEW_STATE, SCHEMA, Event, State, state_from_json
-from phase_gate.storage.files import FileSystem, load_json, load_value, open_file, read_bytes, refusing
+from phase_gate.storage.files import REAL, FileSystem, load_json, load_value, open_file, read_bytes, refusing
 from phase_gate.storage.ledger import GENESIS, REPAIR, Line, digest, parse_line, read_chain
 from phase_gate.storage.root import SIGNAL_FILE
 from phase_gate.values import Value, field, replace
+from phase_gate.workflow.settings import DEFAULT_LOCK_TIMEOUT, DEFAULT_RUN_LIMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,15 +72,34 @@ class LastSeen(Value):
     cycle: int = 0
 
 
+class Place(Value, kw_only=False):
+    """Where a task is, and how its files are used."""
+
+    folder: Path
+    task: str
+    #: Signs the ledger.
+    key: bytes | None = None
+    #: The file with the last line seen; None: nothing is remembered.
+    guard: Path | None = None
+    #: Describes this process to others that wait for the lock.
+    command: str = ""
+    lock_timeout: float = DEFAULT_LOCK_TIMEOUT
+    #: Seconds after which a run on another machine counts as lost.
+    run_limit: float = DEFAULT_RUN_LIMIT * 3600
+    #: Folders that must not be links.
+    own_folders: tuple[str, ...] = ()
+    #: The folder of all tasks, which git ignores; None: the task's folder itself.
+    state_folder: Path | None = None
+    files: FileSystem = REAL
+
+
 class TaskReader:
     """One task's files, and how to read them."""
 
-    def __init__(self, folder: Path, *, task: str, key: bytes | None, guard: Path | None, files: FileSystem) -> None:
-        """Use the task in a folder.
-
-        :param guard: the file with the last line seen; None: nothing is remembered.
-        """
-        self.folder, self.task, self.key, self.files, self.guard = folder, task, key, files, guard
+    def __init__(self, place: Place) -> None:
+        self.place, self.task, self.run_limit = place, place.task, place.run_limit
+        self.key, self.guard, self.files = place.key, place.guard, place.files
+        self.folder = folder = place.folder
         self.ledger_file = folder / "ledger.jsonl"
         self.state_file = folder / "state.json"
         self.lock_file = folder / "state.json.lock"

@@ -19,8 +19,6 @@ from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, StateError, StorageError, TamperedError
 from phase_gate.gate.state import DRIVE, SCHEMA, Event, Run, State
 from phase_gate.storage.files import (
-    REAL,
-    FileSystem,
     append_durably,
     cut_off,
     exists,
@@ -35,7 +33,6 @@ from phase_gate.storage.ledger import REPAIR, Line, canonical, digest, encode_tr
 from phase_gate.storage.opening import LastSeen, Opened, TaskReader, check_of
 from phase_gate.storage.root import make_state_folder, refuse_links
 from phase_gate.values import replace
-from phase_gate.workflow.settings import DEFAULT_LOCK_TIMEOUT, DEFAULT_RUN_LIMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,31 +74,6 @@ class TaskStore(TaskReader):
 
     #: The shared store that the files are a copy of; None for a task in this folder only.
     shared: SharedStore | None = None
-
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        task: str,
-        command: str = "",
-        lock_timeout: float = DEFAULT_LOCK_TIMEOUT,
-        key: bytes | None = None,
-        guard: Path | None = None,
-        files: FileSystem = REAL,
-        own_folders: tuple[str, ...] = (),
-        state_folder: Path | None = None,
-        run_limit: float = DEFAULT_RUN_LIMIT * 3600,
-    ) -> None:
-        """Use the task in a folder.
-
-        :param own_folders: folders that must not be links.
-        :param state_folder: the folder of all tasks, which git ignores; None: the task's folder itself.
-        :param run_limit: seconds after which a run on another machine counts as lost.
-        """
-        super().__init__(folder, task=task, key=key, guard=guard, files=files)
-        self.run_limit = run_limit
-        self._command, self._lock_timeout = command, lock_timeout
-        self._own_folders, self._state_folder = own_folders, state_folder or folder
 
     @functools.cached_property
     def objects(self) -> ObjectStore:
@@ -172,14 +144,14 @@ class TaskStore(TaskReader):
     def refuse_while_driven(self, state: State) -> None:
         """Raise NotAllowedError during an iteration of a drive: only the drive itself may end the phase."""
         drive = state.parts.get(DRIVE)
-        if drive is not None and drive.holds_signal and self._command != DRIVER and self.is_driven():
+        if drive is not None and drive.holds_signal and self.place.command != DRIVER and self.is_driven():
             raise NotAllowedError(drive.holds_signal, remedy="wait for this iteration to end, then signal")
 
     # --- reading -------------------------------------------------------------------------------------------------
 
     def read(self) -> Opened:
         """Return the task as it is on disk. Takes no lock and writes nothing."""
-        refuse_links(self._own_folders)
+        refuse_links(self.place.own_folders)
         return self.open()
 
     def read_if_begun(self) -> State | None:
@@ -197,7 +169,7 @@ class TaskStore(TaskReader):
 
     def lines(self) -> Iterator[Line]:
         """Yield every line of the ledger, verified one by one."""
-        refuse_links(self._own_folders)
+        refuse_links(self.place.own_folders)
         return (line for line, _ in self.states())
 
     def expect(self, lineage: str) -> None:
@@ -248,9 +220,9 @@ class TaskStore(TaskReader):
         """Hold the task's lock. Raises StateError if another process does not release it in time."""
         from phase_gate.storage.lock import hold_lock
 
-        refuse_links(self._own_folders)
+        refuse_links(self.place.own_folders)
         self.make_folder()
-        with hold_lock(self.lock_file, self.files, timeout=self._lock_timeout, command=self._command):
+        with hold_lock(self.lock_file, self.files, timeout=self.place.lock_timeout, command=self.place.command):
             yield
 
     @contextlib.contextmanager
@@ -375,7 +347,7 @@ class TaskStore(TaskReader):
 
     def make_folder(self) -> None:
         """Make the task's folder, and the state folder with its `.gitignore`."""
-        make_state_folder(self._state_folder, self.files)
+        make_state_folder(self.place.state_folder or self.folder, self.files)
         make_folder(self.files, self.folder)
 
 

@@ -26,14 +26,10 @@ from phase_gate.gate.state import state_to_json
 from phase_gate.storage.files import exists, load_json, read_bytes, set_aside
 from phase_gate.storage.ledger import Line
 from phase_gate.storage.objects import unpack
-from phase_gate.storage.opening import Opened, read_beginning
+from phase_gate.storage.opening import Opened, Place, read_beginning
 from phase_gate.storage.root import task_folder, task_names
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores.shared import Head, SharedStore, Tail
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _STORE_DAMAGED = "restore the store's ledger, or start again under another project name"
 _OTHER_PLACE = "PHASE_GATE_STORE=folder continues with the folder; to start again in the store, move the folder away"
@@ -42,16 +38,14 @@ _OTHER_PLACE = "PHASE_GATE_STORE=folder continues with the folder; to start agai
 class SharedTaskStore(TaskStore):
     """The state of a task in a shared store, and the folder that is a copy of it."""
 
-    def __init__(self, shared: SharedStore, folder: Path, **settings: Any) -> None:
-        """Take the task of that folder; the settings are those of a folder's store."""
-        super().__init__(folder, **settings)
+    def __init__(self, shared: SharedStore, place: Place) -> None:
+        super().__init__(place)
         self.shared: SharedStore = shared
-        self._settings = settings
         #: Another machine was first: what a caller has opened is not the last word.
         self._is_behind = False
 
     def alone(self) -> TaskStore:
-        return TaskStore(self.folder, **self._settings)
+        return TaskStore(self.place)
 
     # --- runs in progress ----------------------------------------------------------------------------------------
 
