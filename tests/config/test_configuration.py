@@ -77,7 +77,6 @@ drive:
   test_time_limit: 90
   budget: {iterations: 3, time: 2h}
   signal: agent
-  on_person_needed: [notify-send, "{reason}"]
   pytest: [-q]
   goal_file: TASK.md
   until: green
@@ -121,7 +120,6 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
         test_time_limit=90.0,
         budget=DriveBudget(iterations=3, seconds=7200.0),
         signal="agent",
-        on_person_needed=("notify-send", "{reason}"),
         pytest=("-q",),
         goal_file="TASK.md",
         until="green",

@@ -103,13 +103,13 @@ def test_a_blocked_task_waits_for_the_other_one(task_list: TaskList) -> None:
 
 
 @pytest.mark.criterion("VG-36")
-def test_without_a_terminal_a_person_is_called_and_the_others_go_on(task_list: TaskList) -> None:
-    called = ["sh", "-c", 'printf %s "$1" > called.txt', "call", "{reason}"]
-    task_list.plan((1, 2), (3, 4), script={1: {"executor": [{"report": None, "exit": 3}]}}, on_person_needed=called)
+def test_without_a_terminal_a_person_is_told_and_the_others_go_on(task_list: TaskList) -> None:
+    task_list.plan((1, 2), (3, 4), script={1: {"executor": [{"report": None, "exit": 3}]}})
     rows = task_list.rows(code=13)
     assert task_list.statuses() == {"1": "FAILED", "2": "APPROVED", "3": "PENDING", "4": "PENDING"}
     assert rows[-1]["outcome"] == "person"
-    assert (task_list.root / "called.txt").read_text() == rows[-1]["reason"]
+    assert rows[-2] == {"event": "person-needed", "at": rows[-2]["at"], "reason": rows[-1]["reason"]}
+    assert rows[-1]["reason"].startswith(f"{slug_of(1)} waits for a person: it failed 3 times")
     assert rows[-1]["next_command"] == f"phase-gate verify status --task {slug_of(1)}"
     assert task_list.rows(code=13)[-1]["outcome"] == "person", "and it stays so"
     assert task_list.turns(1, "executor") == 3

@@ -327,8 +327,8 @@ class Source(Protocol):
         """Judge the agent's work and record the result."""
 
 
-#: Outcomes for which the project's command calls a person.
-_CALLS_PERSON = frozenset({Outcome.PERSON, Outcome.HALTED})
+#: Outcomes in which a person has to decide.
+_FOR_PERSON = frozenset({Outcome.PERSON, Outcome.HALTED})
 
 
 def drive(session: Session, source: Source) -> Decision:
@@ -344,9 +344,8 @@ def drive(session: Session, source: Source) -> Decision:
         source.begin()
         while isinstance(step := source.next(), Step):
             source.take(step, play(session, step))
-        if step.outcome in _CALLS_PERSON:
+        if step.outcome in _FOR_PERSON:
             session.tell("person-needed", reason=step.reason)
-            call_person(session, step.reason)
         session.tell(
             "drive-ended",
             f"drive ends: {step.outcome}: {step.reason} ({step.spent})",
@@ -356,31 +355,3 @@ def drive(session: Session, source: Source) -> Decision:
             next_command=step.next_command,
         )
         return step
-
-
-#: The time limit in seconds for the command that calls a person, and how many bytes of its output are kept.
-_CALL_TIMEOUT, _CALL_KEPT = 60.0, 16 * 1024
-
-
-def call_person(session: Session, reason: str) -> None:
-    """Run the project's command that calls a person. Report it if that fails."""
-    words, project = session.settings.on_person_needed, session.project
-    if not words:
-        return
-    folder = project.store(DRIVER).drive_folder
-    make_folder(REAL, folder)
-    ended = run_process(
-        [word.replace("{reason}", reason) for word in words],
-        shell=False,
-        cwd=project.root,
-        environment=choose_environment(project),
-        timeout=_CALL_TIMEOUT,
-        log=folder / "person.log",
-        limit=_CALL_KEPT,
-        secrets=project.environment,
-        interrupts=session.interrupts,
-        is_apart=False,
-    )
-    if ended.how != "ended" or ended.code != 0:
-        why = ended.problem or ended.how if ended.code is None else ended.code
-        session.note(f"{words[0]} could not call a person: {why}")

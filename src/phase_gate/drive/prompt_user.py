@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from phase_gate.drive.loop import Session, call_person
+from phase_gate.drive.loop import Session
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError, UsageError
 from phase_gate.gate.overrides import Person
 from phase_gate.gate.verdict import Signal
@@ -31,7 +31,6 @@ def ask_for_signal(session: Session, reason: str) -> Signal | None:
     """Ask for the signal of Gate 2; None if there is no terminal, or no answer."""
     if session.watchers.ask is None or session.is_asked_to_end:
         return None
-    call_person(session, reason)  # the user may be away from the terminal
     ways = "  Type why it is done; `no` and what is missing; or nothing, to end the drive here."
     typed = session.ask(f"{reason}.\n{ways}", "done, because: ")
     if not typed:

@@ -114,8 +114,6 @@ class DriveSettings(Section):
     test_time_limit: float = field(default=60 * 60.0, span=True, minimum=1)
     budget: DriveBudget = field(default_factory=DriveBudget)
     signal: DriveSignal = "ask"
-    #: The words of a command that notifies a person; `{reason}` is replaced by the reason.
-    on_person_needed: tuple[str, ...] = field(default=(), or_one=True)
     #: Additional arguments for our own runs of pytest.
     pytest: tuple[str, ...] = ()
     #: A file that describes the goal, relative to the root.
