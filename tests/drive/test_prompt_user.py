@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.terminals import Terminal
 from tests.drive.conftest import RIGHT, Track
-from tests.drive.team import TaskList, Turn, slug_of, works
+from tests.drive.team import TaskList, Turn, works
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
 
@@ -55,17 +55,6 @@ def test_what_a_person_says_about_a_blocked_task_is_recorded(task_list: TaskList
     assert terminal.end() == 0, terminal.shown
     (resumed,) = task_list.ledger(1, "task-resumed")
     assert resumed["data"]["reason"] == "the registry is back"
-
-
-def test_no_answer_leaves_it_for_later(task_list: TaskList, at_terminal: Opens) -> None:
-    slow = {"report": {"status": "failure", "error": "no"}, "say": "I look \x1b[31maround\n", "sleep": 1}
-    task_list.plan((1,), script={1: {"executor": [slow]}})
-    terminal = at_terminal(task_list.root)
-    terminal.answers("", to=QUESTION)
-    assert terminal.end() == 13
-    assert f"{slug_of(1)} 1 · executor works" in terminal.shown, "the status line is there"
-    assert "\x1b[31m" not in terminal.shown
-    assert task_list.status(1) == "FAILED"
 
 
 # --- the signal of Gate 2

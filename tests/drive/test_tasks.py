@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from phase_gate.storage.opening import Opened, TaskReader
 from tests.drive.conftest import Start
 from tests.drive.team import TaskList, Turn, call, slug_of, works
 from tests.evidence.processes import is_alive
@@ -29,21 +28,6 @@ def test_a_list_comes_to_its_end(task_list: TaskList) -> None:
     (reported,), (reviewed,) = task_list.ledger(1, "executor-reported"), task_list.ledger(1, "reviewed")
     assert reported["data"]["by"] != reviewed["data"]["word"]["by"]
     assert not list((task_list.root / ".phase-gate").rglob("*-*.yaml")), "no answer is left behind"
-
-
-def test_a_ledger_is_opened_once_a_step(task_list: TaskList, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Five transactions: the attempt begins, the report, the verify run's begin and end, the verdict."""
-    task_list.plan((1,))
-    opened: list[object] = []
-    original = TaskReader.open
-
-    def count(self: TaskReader, **options: Any) -> Opened:
-        opened.append(self)
-        return original(self, **options)
-
-    monkeypatch.setattr(TaskReader, "open", count)
-    task_list.rows(code=0)
-    assert len(opened) <= 5
 
 
 # --- retries

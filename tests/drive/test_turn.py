@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.drive.conftest import DONE, RED, RIGHT, WRONG, Track, answer
+from tests.drive.conftest import DONE, RIGHT, WRONG, Track, answer
 from tests.drive.pipelines import PipelineDrive
 from tests.drive.team import Turn
 
@@ -56,18 +56,6 @@ def test_done_while_tests_fail_is_blocked_and_told(track: Begin) -> None:
     assert [row["outcome"] for row in weighed] == ["continue", "continue"]
     assert rows[-1]["reason"].startswith("the budget of 2 iterations is spent")
     assert driven.state()["phase"] == "GREEN"
-
-
-def test_a_frozen_test_that_is_edited_closes_the_gate(track: Begin) -> None:
-    easier = RED.replace("== 3", "== -1")
-    driven = track("red-exited").plan(
-        {"write": {"calc.py": WRONG, "test_calc.py": easier}, **answer()},
-        {**answer(), "expect": ["tests-unchanged", "undo the change"]},
-        signal="agent",
-    )
-    rows = driven.rows("--iterations", "2", code=10)
-    assert driven.state()["phase"] == "GREEN"
-    assert "test_calc.py" in next(row for row in rows if row["event"] == "tests-ended")["reason"]
 
 
 def test_a_crash_is_told_and_the_work_goes_on(track: Begin) -> None:
@@ -234,8 +222,9 @@ def test_a_fix_is_made_and_checked_in_the_recovery(pipeline: PipelineDrive) -> N
     assert pipeline.turns("RECOVERY") == 1
 
 
-def plan_stuck(pipeline: PipelineDrive) -> None:
-    """The debugger mends nothing, and says that it did: the only recovery is spent."""
+@pytest.mark.sweep
+def test_a_person_guides_a_stuck_pipeline(pipeline: PipelineDrive) -> None:
+    # The debugger mends nothing, and says that it did: the only recovery is spent.
     useless: Turn = {**MENDED, "write": {**MENDED["write"], "part.py": ONE}}
     pipeline.plan(
         {
@@ -246,21 +235,9 @@ def plan_stuck(pipeline: PipelineDrive) -> None:
         },
         [[YES], [YES]],
     )
-
-
-@pytest.mark.sweep
-def test_without_a_person_a_stuck_pipeline_ends_with_12(pipeline: PipelineDrive) -> None:
-    plan_stuck(pipeline)
-    rows = pipeline.rows(code=12)
-    assert rows[-1]["outcome"] == "halted"
+    for _ in range(2):  # a second drive finds it as it is
+        assert pipeline.rows(code=12)[-1]["outcome"] == "halted"
     assert pipeline.track.state()["phase"] == "STUCK"
-    assert pipeline.rows(code=12)[-1]["outcome"] == "halted"
-
-
-@pytest.mark.sweep
-def test_a_person_guides_a_stuck_pipeline(pipeline: PipelineDrive) -> None:
-    plan_stuck(pipeline)
-    pipeline.rows(code=12)
     guided = pipeline.track.project.gate("pipeline", "recover", "resume", "--reason", "it has to be two", "--by", "ann")
     assert guided.code == 0, guided.err
     assert pipeline.rows("--resume", code=0)[-1]["outcome"] == "done", "the agent expects the guidance in its prompt"

@@ -66,6 +66,20 @@ def test_a_hook_of_git_that_changes_what_was_approved_takes_the_commit_back(gate
 
 
 @pytest.mark.criterion("VG-23")
+def test_what_was_changed_after_the_approval_is_not_committed(versioned: Gate) -> None:
+    gate = versioned
+    gate.start()
+    gate.work(planner=RIGHT)
+    assert gate.review().code == 0
+    head = gate.head
+    gate.project.write(planner=RIGHT + "import os\n")
+    ran = gate.call("verify", "commit")
+    assert (ran.code, gate.head) == (13, head)
+    assert ran.has("files were changed after the approval")
+    assert gate.call("check", "--task", TASK).code == 10
+
+
+@pytest.mark.criterion("VG-23")
 def test_a_committed_task_waits_for_no_commit(gate: Gate) -> None:
     gate.in_git(planner=WRONG)
     gate.start_two()
