@@ -151,8 +151,10 @@ def require_cpython() -> None:
         )
 
 
-def as_fault(error: Exception, *, remedy: str) -> StateError:
-    """Return an unexpected exception as one of our errors, with its file and line."""
+def as_fault(error: Exception, *, remedy: str) -> PhaseGateError:
+    """Return an unexpected exception as one of our errors, with its file and line; one of ours as it is."""
+    if isinstance(error, PhaseGateError):
+        return error
     frames = error.__traceback__
     while frames is not None and frames.tb_next is not None:
         frames = frames.tb_next

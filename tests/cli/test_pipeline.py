@@ -81,33 +81,23 @@ def test_a_forced_exit_leads_where_the_phase_leads(pipe: Pipe) -> None:
     assert pipe.phase == "INTAKE"
 
 
-def test_a_vote_may_name_its_version(pipe: Pipe) -> None:
+def test_a_vote_is_about_one_version_and_has_one_name(pipe: Pipe) -> None:
     pipe.at("CONSENSUS_MASTER_PLAN")
     pipe.make("master-plan")
     shown = pipe.gate("pipeline", "vote", "--json").document
     assert (shown["votes"], shown["score"], shown["reached"]) == ([], None, False)
     assert pipe.vote("ann", version="0" * 12).code == 13
     assert pipe.vote("ann", phase="ARCHITECTURE").code == 13
-    assert pipe.vote("ann", version=shown["version"], phase="consensus_master_plan").code == 10
-    assert pipe.vote("bob", version=shown["version"]).code == 0
-    pipe.make("master-plan")
-    assert pipe.vote("cyd", version=shown["version"]).code == 13
-
-
-def test_a_vote_has_one_name(pipe: Pipe) -> None:
-    pipe.at("CONSENSUS_MASTER_PLAN").make("master-plan")
     pipe.project.write({"vote.yaml": "vote: approve\nconfidence: 1\nby: ann\n"})
     ran = pipe.gate("pipeline", "vote", "vote.yaml", "--by", "bob")
     assert (ran.code, "words" in pipe.pipeline) == (13, False)
     assert "vote.yaml is signed by ann, but --by is bob" in ran.err
     assert pipe.gate("pipeline", "vote", "vote.yaml", "--by", "ANN").code == 10
-
-
-def test_nobody_votes_twice_in_other_letters(pipe: Pipe) -> None:
-    pipe.at("CONSENSUS_MASTER_PLAN").make("master-plan")
-    assert pipe.vote("ann").code == 10
-    assert pipe.vote("\uff21nn").code == 10, "one voter, of two"
-    assert pipe.vote("bob").code == 0
+    about = {"version": shown["version"], "phase": "consensus_master_plan"}
+    assert pipe.vote("\uff21nn", **about).code == 10, "one voter, of two, in other letters"
+    assert pipe.vote("bob", **about).code == 0
+    pipe.make("master-plan")
+    assert pipe.vote("cyd", version=shown["version"]).code == 13
 
 
 def test_nobody_votes_where_nobody_asks(pipe: Pipe) -> None:

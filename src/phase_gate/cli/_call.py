@@ -133,13 +133,12 @@ def _answer(given: list[str]) -> Done:
 
 
 def _refuse(error: Exception) -> Done:
-    if not isinstance(error, PhaseGateError):
-        # A traceback would print ledger texts unescaped and end with an exit code that has another meaning.
-        error = as_fault(error, remedy="please report this line; phase-gate audit checks the state")
+    # A traceback would print ledger texts unescaped and end with an exit code that has another meaning.
+    shown = as_fault(error, remedy="please report this line; phase-gate audit checks the state")
     return Done(
-        code=error.exit_code,
-        document={"error": describe_error(error)},
-        text=f"phase-gate: {error}",
+        code=shown.exit_code,
+        document={"error": describe_error(shown)},
+        text=f"phase-gate: {shown}",
         is_error=True,
     )
 

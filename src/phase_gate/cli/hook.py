@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: Where agents put the folder they were started in. Their current folder may be any.
 _PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR")
+#: The remedy for a fault of our own.
+_REPORT = "phase-gate doctor, and report it"
 
 
 def run(call: Call) -> Done:
@@ -97,13 +99,13 @@ def _answer_stop(call: Call, agent: Agent, event: Document) -> HookAnswer:
     try:
         project = _find_project(call, event)
         task = call.task(project)
-        if _own_answer(call, project).rpartition("/")[2].startswith("signal-") and task.store.is_driven():
+        if task.answer_file is not None:
             return ALLOW  # the drive that started the agent judges, and restarts it if something is missing
         answer = _judge_stop(task, stop)
         if answer.verdict == "block":
             progress = hook_answers.progress_of(task.state, task.tree.digest)
     except Exception as error:  # an internal error would let the agent stop, with a traceback that is not read
-        fault = _fault(error)
+        fault = as_fault(error, remedy=_REPORT)
         answer = hook_answers.decide_stop_in_doubt(fault.problem, fault.remedy, stop)
     if answer.verdict != "block" or call.interactive:
         return answer  # only agents can loop: do not count a person who tries the command
@@ -158,7 +160,7 @@ def _answer_tool(call: Call, agent: Agent, event: Document | None) -> HookAnswer
     try:
         return _judge_tool(call, event, tool)
     except Exception as error:
-        fault = _fault(error)
+        fault = as_fault(error, remedy=_REPORT)
         return HookAnswer(verdict="deny", reason=f"the gate is closed: {fault.problem}", next_hint=fault.remedy)
 
 
@@ -212,7 +214,3 @@ def _own_answer(call: Call, project: Project) -> str:
     if not in_drive or not is_answer_name(path.name):
         return ""
     return relative_id(path, project.root)
-
-
-def _fault(error: Exception) -> PhaseGateError:
-    return error if isinstance(error, PhaseGateError) else as_fault(error, remedy="phase-gate doctor, and report it")

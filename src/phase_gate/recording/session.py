@@ -15,7 +15,7 @@ import pytest
 
 from phase_gate import exit_codes
 from phase_gate.bound import time
-from phase_gate.errors import NotAllowedError, PhaseGateError, as_fault
+from phase_gate.errors import NotAllowedError, as_fault
 from phase_gate.recording.document import make_document
 from phase_gate.recording.request import beginning, is_extended, void_option
 from phase_gate.recording.witness import Hooks, Witness
@@ -74,8 +74,6 @@ class SessionHooks(Hooks):
         except NotAllowedError as error:
             # Another process advanced the task between our check and our start.
             pytest.exit(str(error), returncode=exit_codes.NOT_ALLOWED)
-        except PhaseGateError as error:
-            self._problem = error
         except Exception as error:
             self._problem = as_fault(error, remedy=REPORT_FAULT)
         else:
@@ -99,8 +97,6 @@ class SessionHooks(Hooks):
                 self._witness.interrupted = "interrupted"
                 session.exitstatus = pytest.ExitCode.INTERRUPTED
                 self._end(pytest.ExitCode.INTERRUPTED)
-        except PhaseGateError as error:
-            self._problem = error
         except Exception as error:
             # An internal error must not hide the user's failures: the panel reports it, and the gate stays closed.
             self._problem = as_fault(error, remedy=REPORT_FAULT)

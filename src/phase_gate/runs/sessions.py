@@ -176,7 +176,7 @@ class TestRun(RecordedSession):
             write_reports(self.run.report_files, self._as_asked(evaluation), self._story)
         except Exception as fault:
             # The run is recorded: the panel shows its verdict, and the exit status shows that a report was not written.
-            error = fault if isinstance(fault, PhaseGateError) else as_fault(fault, remedy=REPORT_FAULT)
+            error = as_fault(fault, remedy=REPORT_FAULT)
             self._is_stored = False
             self._complaints.append(f"{error.problem} [{error.slug}]: {error.remedy}")
 
