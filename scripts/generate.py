@@ -26,7 +26,7 @@ from phase_gate.config.workflow_files import (
     shipped_workflow_names,
 )
 from phase_gate.errors import MESSAGES, PhaseGateError
-from phase_gate.gate.events import EVENT_KINDS, HISTORY_KINDS
+from phase_gate.gate.events import HISTORY_KINDS
 from phase_gate.project import COMPILED_FOLDER
 from phase_gate.values import fields
 from phase_gate.workflow.condition_parser import ALIASES
@@ -189,8 +189,7 @@ def hooks() -> str:
 
 def events() -> str:
     rows = (
-        (f"`{kind}`", f"{EVENTS[kind]}{' (history only)' if kind in HISTORY_KINDS else ''}")
-        for kind in sorted(EVENT_KINDS)
+        (f"`{kind}`", f"{EVENTS[kind]}{' (history only)' if kind in HISTORY_KINDS else ''}") for kind in sorted(EVENTS)
     )
     return table(("event", "meaning"), rows)
 

@@ -205,8 +205,7 @@ class History:
         def past(snapshot: Snapshot | None) -> Past | None:
             if snapshot is None:
                 return None
-            inventory = self._inventories[snapshot.inventory]
-            return Past(inventory, self.objects[snapshot.outcomes], frozenset(inventory.ids()))
+            return Past(self._inventories[snapshot.inventory], self.objects[snapshot.outcomes])
 
         frozen = None
         if state.freeze.current is not None:
@@ -218,7 +217,6 @@ class History:
             first=past(state.first_snapshot),
             latest=past(state.latest_snapshot),
             known=known,
-            known_ids=frozenset() if known is None else frozenset(known.ids()),
             targets=None if in_first_phase or state.targets is None else frozenset(self.objects[state.targets]),
             recovered=frozenset(state.recovered),
             frozen=frozen,

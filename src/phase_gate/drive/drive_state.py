@@ -99,6 +99,7 @@ def require_drive(state: State) -> DriveState:
 
 class DrivePart(Part):
     kind = DriveState
+    events = frozenset({"drive-started", "iteration-started", "iteration-ended", "drive-ended"})
 
     def reduce(self, value: DriveState | None, event: Event) -> DriveState | None:
         data = event.data

@@ -84,9 +84,9 @@ def gather(
         context = replace(context, coverage=coverage())
     for part in added:
         context = replace(context, more={**context.more, **part.providers(task, workflow, phase)})
-    evidence = gather_evidence(context)
+    evidence = dict(gather_evidence(context))
     for part in added:
-        evidence = {**evidence, **part.conclude(evidence, task, workflow, phase)}
+        evidence |= part.conclude(evidence, task, workflow, phase)
     return evidence
 
 

@@ -14,7 +14,6 @@ from phase_gate.gate.measured import Measured, Waiver
 from phase_gate.gate.outcomes import Green, Kind
 from phase_gate.gate.state import (
     NEW_STATE,
-    PART_KINDS,
     Claims,
     Event,
     Freeze,
@@ -45,9 +44,8 @@ _REPORTS = 50
 def apply(state: State, event: Event) -> State:
     """Return the state after one more event. Kinds without effect are kept for history only."""
     change = _CHANGES.get(event.kind)
-    if change is None:
-        return state
-    state = change(state, event)
+    if change is not None:
+        state = change(state, event)
     parts = change_parts(state.parts, event)
     if parts != state.parts:
         state = replace(state, parts=parts)
@@ -217,10 +215,9 @@ def _repaired(state: State, event: Event) -> State:
     return replace(state, vanished=True, freeze=replace(state.freeze, red_exited=False))
 
 
-def _of_part(state: State, event: Event) -> State:
-    """Apply an event of a part: it may name new rules for the task, and its known tests."""
+def _task_taken(state: State, event: Event) -> State:
     get = event.data.get
-    return replace(state, rules=get("rules") or state.rules, known_tests=get("known") or state.known_tests)
+    return replace(state, rules=get("rules", state.rules), known_tests=get("known") or state.known_tests)
 
 
 def _accepted(state: State, event: Event) -> State:
@@ -378,9 +375,9 @@ _CHANGES: Mapping[str, Callable[[State, Event], State]] = {
     "repaired": _repaired,
     "rollback-accepted": _accepted,
     "stuck": lambda state, event: replace(state, phase=STUCK, stuck=event.data["reason"], exited=True, forced=False),
-    **dict.fromkeys(PART_KINDS, _of_part),
+    "task-taken": _task_taken,
 }
 
-#: Kinds that are kept for history, without effect on the state.
+#: Kinds that are kept for history, without effect on the state; and all kinds, except those of parts.
 HISTORY_KINDS = frozenset({"rewound"})
 EVENT_KINDS = frozenset(_CHANGES) | HISTORY_KINDS

@@ -48,6 +48,10 @@ def spell_ids(path: str, file: TestFile) -> list[str]:
 class Inventory(Value, kw_only=False):
     files: Mapping[str, TestFile]
 
+    @property
+    def number(self) -> int:
+        return sum(len(file.ids) for file in self.files.values())
+
     def ids(self) -> Iterator[str]:
         for path, file in self.files.items():
             yield from spell_ids(path, file)
@@ -106,10 +110,6 @@ def merge_inventories(known: Inventory, found: Inventory) -> Inventory:
 
 def inventory_to_json(inventory: Inventory) -> dict[str, Any]:
     return spell_out(Inventory(dict(sorted(inventory.files.items()))))
-
-
-def inventory_from_json(document: Mapping[str, Any]) -> Inventory:
-    return from_json(Inventory, document)
 
 
 # --- the freeze: the tests, and the code, data and settings that determine their meaning, compared with those of a run

@@ -30,6 +30,7 @@ from phase_gate.gate.verdict import (
     Fact,
     Gate1Result,
     GuardResult,
+    Verdict,
     advise_open,
     phase_command,
     with_advice,
@@ -100,7 +101,7 @@ def evaluate_again(case: Case, later: Mapping[str, Measured] = {}) -> Evaluation
     metrics = {name: value for name, value in run.measured.metrics.items() if name not in outdated}
     proof, evidence = proof_measured(state, run.tree, run.iteration), {**run.evidence, **later}
     seen = join((replace(run.measured, metrics=metrics), proof, *evidence.values(), _claimed(state)))
-    return conclude(evaluate(case, seen, iteration=run.iteration, run=run.run), case)
+    return evaluate(case, seen, iteration=run.iteration, run=run.run)
 
 
 def evaluate_without_run(case: Case, evidence: Evidence, *, tree: str) -> Evaluation:
@@ -109,7 +110,7 @@ def evaluate_without_run(case: Case, evidence: Evidence, *, tree: str) -> Evalua
     metrics: dict[str, MetricValue] = {"iteration": iteration, "consecutive_green_runs": state.streak}
     own = Measured(metrics={**metrics, **code_as_tested(state.green_tree, tree)})
     seen = join((own, *evidence.values(), _claimed(state)))
-    return conclude(evaluate(case, seen, iteration=iteration, kind="no run"), case)
+    return evaluate(case, seen, iteration=iteration, kind="no run")
 
 
 def _claimed(state: State) -> Measured:
@@ -120,15 +121,6 @@ def _claimed(state: State) -> Measured:
         # Leniency by settings or a person is listed in each verdict that uses the claim.
         notes=tuple(f"claim: {text}" for text in claims.leniency),
     )
-
-
-def conclude(evaluation: Evaluation, case: Case, breaker: Breaker | None = None) -> Evaluation:
-    """Return the verdict with the effects of the breaker and of the task's parts.
-
-    :param breaker: the breaker after the evaluated run, if there is one.
-    """
-    evaluation = with_breaker(evaluation, breaker or at_time(case.state.breaker, case.at))
-    return evaluation if case.state.work is None else load_part(WORK).with_consequences(evaluation, case)
 
 
 def evaluate_call(case: Case, *, why: str) -> Evaluation:
@@ -143,7 +135,7 @@ def evaluate_call(case: Case, *, why: str) -> Evaluation:
         # The phase has exited and stays so: another run would undo that.
         following = workflow.phase(next_phase(state, workflow, case.phase)[0]) or workflow.first
         evaluation = replace(evaluation, next_command=phase_command(following, state.task))
-    return with_breaker(evaluation, at_time(state.breaker, case.at))
+    return evaluation
 
 
 # --- both gates of one iteration
@@ -160,13 +152,15 @@ def evaluate(
     run: str | None = None,
     kind: str = "complete",
     why: str = "",
+    watch: Callable[[Evaluation], Breaker] | None = None,
 ) -> Evaluation:
-    """Return the verdict on an iteration, without the effects of the breaker and of the task's parts.
+    """Return the verdict on an iteration, with the effects of the breaker and of the task's work.
 
     A declared value takes precedence over a measured one.
 
     :param iteration: None for a run that did not count.
     :param kind: the kind of the run; `why`: why it did not count, or how it was narrowed.
+    :param watch: returns the breaker after the run. Default: the present one.
     """
     state, workflow, phase, reading = case.state, case.workflow, case.phase, case.reading
     declared = state.facts
@@ -196,11 +190,17 @@ def evaluate(
         facts=fact_sources(workflow, phase, declared, measured.metrics),
         overrides=(*in_force, *state.overrides),
     )
-    if gate_1.is_open and iteration is not None and not reading.calls_person:
-        return with_advice(evaluation, advise_open(evaluation, workflow, phase))
+    evaluation = with_advice(evaluation, _advise(evaluation, workflow, phase))
+    evaluation = with_breaker(evaluation, at_time(state.breaker, case.at) if watch is None else watch(evaluation))
+    return evaluation if state.work is None else load_part(WORK).with_consequences(evaluation, case)
+
+
+def _advise(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Verdict:
+    if evaluation.gate_1.is_open and evaluation.iteration is not None and not evaluation.gate_2.calls_person:
+        return advise_open(evaluation, workflow, phase)
     from phase_gate.gate.advice import advise_closed  # here, not above: as long as a gate is open, nothing asks
 
-    return with_advice(evaluation, advise_closed(evaluation, workflow, phase))
+    return advise_closed(evaluation, workflow, phase)
 
 
 def with_breaker(evaluation: Evaluation, breaker: Breaker) -> Evaluation:

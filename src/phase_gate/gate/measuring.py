@@ -292,12 +292,11 @@ def _two_outcomes(run: JudgedRun) -> list[str]:
     outcomes = run.record.session.outcomes
     if all_passed(outcomes) and not any(bucket in FAILING for bucket in latest.outcomes.values()):
         return []
+    known = frozenset(latest.inventory.ids())
     return [
         test_id
         for test_id, bucket in outcomes.items()
-        if test_id in latest.ids
-        and bucket != "not-run"
-        and (bucket in FAILING) != (latest.outcomes.get(test_id) in FAILING)
+        if test_id in known and bucket != "not-run" and (bucket in FAILING) != (latest.outcomes.get(test_id) in FAILING)
     ]
 
 

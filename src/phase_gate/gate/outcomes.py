@@ -6,7 +6,8 @@ Pure. Every id has exactly one bucket; its class depends on the outcomes before 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
+from functools import cached_property
 
 from phase_gate.gate.inventory import Frozen, Inventory, bare_id, bare_name, split_id
 from phase_gate.values import Literal, Value, field
@@ -108,31 +109,11 @@ def odd_buckets(outcomes: Outcomes) -> list[Bucket]:
     return [] if all_passed(outcomes) else [each for each in outcomes.values() if each != "passed"]
 
 
-class KnownIds(Collection[str]):
-    """The ids of an inventory. Usually only their number is needed, so they are built at the first lookup."""
-
-    def __init__(self, inventory: Inventory) -> None:
-        self._inventory = inventory
-        self._spelled: frozenset[str] | None = None
-
-    def __len__(self) -> int:
-        return sum(len(file.ids) for file in self._inventory.files.values())
-
-    def __iter__(self) -> Iterator[str]:
-        return self._inventory.ids()
-
-    def __contains__(self, test_id: object) -> bool:
-        if self._spelled is None:
-            self._spelled = frozenset(self._inventory.ids())
-        return test_id in self._spelled
-
-
 class Past(Value, kw_only=False):
     """Tests and outcomes of an earlier run."""
 
     inventory: Inventory
     outcomes: Outcomes
-    ids: Collection[str]
     #: Platform, Python and packages at that time; empty if they were not recorded.
     surroundings: str = ""
 
@@ -146,7 +127,6 @@ class References(Value):
     #: The last complete run, in any phase.
     latest: Past | None = None
     known: Inventory | None = None
-    known_ids: Collection[str] = frozenset()
     #: Bodies at git's HEAD by path and bare name; empty without git.
     head: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     #: Ids of the targets of the cycle, from its first phase; None during that phase.
@@ -206,11 +186,12 @@ def judge_outcomes(
     :param guarding: tests that are marked as already passing: they are never targets.
     :param failures: why tests failed, in a phase that requires failing tests.
     """
+    comparison = _Comparison(inventory, past)
     if in_first_phase:
         targets = frozenset(
             test_id
             for test_id, bucket in outcomes.items()
-            if test_id not in guarding and _is_target(test_id, bucket, inventory, past)
+            if test_id not in guarding and comparison.is_target(test_id, bucket)
         )
     else:
         targets = frozenset(past.targets or ())
@@ -219,7 +200,7 @@ def judge_outcomes(
     others = [] if all_passed(outcomes) else [row for row in outcomes.items() if row[1] != "passed"]
     passing = frozenset(outcomes) if not others else frozenset(outcomes).difference(test_id for test_id, _ in others)
     for test_id, bucket in others:
-        sets[_standing(test_id, bucket, inventory, past, targets)].add(test_id)
+        sets[comparison.standing(test_id, bucket, targets)].add(test_id)
     passing |= sets["passing"]
     if in_first_phase:
         targets -= sets["exempt"]  # skipped, or expected to fail: it proves nothing now, and is not required later
@@ -231,10 +212,8 @@ def judge_outcomes(
         passing=passing,
         flaky=frozenset(test_id for test_id, bucket in others if bucket == "flaky"),
         targets=targets,
-        baseline_total=0 if past.baseline is None else len(past.baseline.ids),
-        baseline_failing=frozenset(
-            test_id for test_id in sets["failing"] - waiting if _was_passing(test_id, inventory, past.baseline)
-        ),
+        baseline_total=0 if past.baseline is None else past.baseline.inventory.number,
+        baseline_failing=frozenset(filter(comparison.was_passing, sets["failing"] - waiting)),
         rows_passing=frozenset(each for each in passing & targets if red and bare_id(each) in red),
         recovered=frozenset(
             test_id
@@ -257,37 +236,99 @@ def _waiting(
     return frozenset(test_id for test_id, place in broken.items() if place in wanted and test_id not in targets)
 
 
-def _standing(test_id: str, bucket: Bucket, inventory: Inventory, past: References, targets: Collection[str]) -> str:
-    if bucket == "flaky":
-        return "passing"
-    if bucket in FAILING:
-        return "known_failing" if _is_known_failure(test_id, inventory, past) else "failing"
-    if bucket in SKIPPED:
-        return "exempt" if _skip_is_exempt(test_id, bucket, inventory, past, targets) else "newly_skipped"
-    if bucket in XMARKED:
-        reference = past.baseline or past.first
-        if reference is None or reference.outcomes.get(test_id) in XMARKED:
-            return "exempt"
-        return "failing" if bucket == "xfailed" else "odd"
-    return "not_run"
+class _Comparison:
+    """The tests of a run, compared with those of earlier runs."""
 
+    def __init__(self, inventory: Inventory, past: References) -> None:
+        self._now, self._past, self._baseline = inventory, past, past.baseline
 
-def _is_target(test_id: str, bucket: Bucket, inventory: Inventory, past: References) -> bool:
-    baseline = past.baseline
-    if baseline is not None and test_id in baseline.ids and _same_body(test_id, inventory, baseline.inventory):
-        # A failing test with changed data or helpers around it is a new test; a passing one need not be.
+    @cached_property
+    def _old(self) -> frozenset[str]:
+        """The ids of the baseline. Built at the first lookup: most runs have none."""
+        return frozenset() if self._baseline is None else frozenset(self._baseline.inventory.ids())
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset() if self._past.known is None else frozenset(self._past.known.ids())
+
+    def standing(self, test_id: str, bucket: Bucket, targets: Collection[str]) -> str:
+        if bucket == "flaky":
+            return "passing"
+        if bucket in FAILING:
+            return "known_failing" if self._is_known_failure(test_id) else "failing"
+        if bucket in SKIPPED:
+            return "exempt" if self._skip_is_exempt(test_id, bucket, targets) else "newly_skipped"
+        if bucket in XMARKED:
+            reference = self._baseline or self._past.first
+            if reference is None or reference.outcomes.get(test_id) in XMARKED:
+                return "exempt"
+            return "failing" if bucket == "xfailed" else "odd"
+        return "not_run"
+
+    def is_target(self, test_id: str, bucket: Bucket) -> bool:
+        baseline, withdrawn = self._baseline, self._past.withdrawn
+        if baseline is not None and test_id in self._old and self._has_body_of(test_id, baseline.inventory):
+            # A failing test with changed data or helpers around it is a new test; a passing one need not be.
+            has_failed = bucket in _RAN_AND_FAILED and not self._is_known_failure(test_id)
+            return has_failed and not self._is_same_around(test_id, baseline.inventory)
+        if withdrawn is not None and _is_in(test_id, withdrawn):
+            # A test that now passes was red, and is finished; one that still fails is still a target, under any rules.
+            return bucket in FAILING or not self._has_body_of(test_id, withdrawn)
+        # An old test that still passes is not a target, even if it was merged from another branch.
+        path, name = split_id(test_id)
+        at_head = self._past.head.get(path, {}).get(bare_name(name))
+        return bucket != "passed" or at_head is None or at_head != self._now.body(test_id)
+
+    def was_passing(self, test_id: str) -> bool:
+        baseline = self._baseline
         return (
-            bucket in _RAN_AND_FAILED
-            and not _is_known_failure(test_id, inventory, past)
-            and not (_same_around(test_id, inventory, baseline.inventory))
+            baseline is not None
+            and test_id in self._old
+            and baseline.outcomes.get(test_id, "passed") == "passed"
+            and self._has_body_of(test_id, baseline.inventory)
+            and self._is_same_around(test_id, baseline.inventory)
         )
-    if past.withdrawn is not None and _is_in(test_id, past.withdrawn):
-        # A test that now passes was red, and is finished; one that still fails is still a target, under any rules.
-        return bucket in FAILING or not _same_body(test_id, inventory, past.withdrawn)
-    # An old test that still passes is not a target, even if it was merged from another branch.
-    path, name = split_id(test_id)
-    at_head = past.head.get(path, {}).get(bare_name(name))
-    return bucket != "passed" or at_head is None or at_head != inventory.body(test_id)
+
+    def _is_known_failure(self, test_id: str) -> bool:
+        baseline = self._baseline
+        return (
+            baseline is not None
+            and baseline.outcomes.get(test_id) in FAILING
+            and test_id not in self._past.recovered
+            and self._has_body_of(test_id, baseline.inventory)
+        )
+
+    def _skip_is_exempt(self, test_id: str, bucket: Bucket, targets: Collection[str]) -> bool:
+        past, baseline, by_condition = self._past, self._baseline, bucket == "skipped-if"
+        if _is_among(test_id, past.red):
+            # It was red: it has to become green, not skipped. While its module could not be imported, it had no marks.
+            red = past.red.get(test_id, past.red.get(bare_id(test_id), ""))
+            first = {} if past.first is None else past.first.outcomes
+            was_broken = first.get(bare_id(test_id)) == "uncollectable"
+            return by_condition and was_broken and bool(red) and self._now.body(test_id) == red
+        if baseline is not None and test_id in self._old:
+            if baseline.outcomes.get(test_id) in SKIPPED:
+                return True
+            return by_condition and self._has_body_of(test_id, baseline.inventory) and _moved_on(baseline, past)
+        if past.first is None or past.first.outcomes.get(test_id) in SKIPPED:
+            return True
+        if _is_among(test_id, targets):
+            return False
+        if not _is_among(test_id, self._known):
+            return True
+        if past.known is None or not self._has_body_of(test_id, past.known):
+            return False
+        return by_condition and _moved_on(past.first, past)
+
+    def _has_body_of(self, test_id: str, then: Inventory) -> bool:
+        return self._now.body(test_id) == then.body(test_id)
+
+    def _is_same_around(self, test_id: str, then: Inventory) -> bool:
+        """Return whether all code around a test in its file is still there: imports, constants, helpers, fixtures."""
+        path = split_id(test_id)[0]
+        if path not in self._now.files or path not in then.files:
+            return True
+        return {*(then.files[path].statements or ())} <= {*(self._now.files[path].statements or ())}
 
 
 def _is_in(test_id: str, inventory: Inventory) -> bool:
@@ -296,67 +337,9 @@ def _is_in(test_id: str, inventory: Inventory) -> bool:
     return file is not None and (name in file.ids or bare_name(name) in file.bodies)
 
 
-def _same_body(test_id: str, now: Inventory, then: Inventory) -> bool:
-    return now.body(test_id) == then.body(test_id)
-
-
-def _same_around(test_id: str, now: Inventory, then: Inventory) -> bool:
-    """Return whether all code around a test in its file is still there: imports, constants, helpers, fixtures."""
-    path = split_id(test_id)[0]
-    if path not in now.files or path not in then.files:
-        return True
-    return {*(then.files[path].statements or ())} <= {*(now.files[path].statements or ())}
-
-
-def _is_known_failure(test_id: str, inventory: Inventory, past: References) -> bool:
-    baseline = past.baseline
-    return (
-        baseline is not None
-        and baseline.outcomes.get(test_id) in FAILING
-        and test_id not in past.recovered
-        and _same_body(test_id, inventory, baseline.inventory)
-    )
-
-
-def _was_passing(test_id: str, inventory: Inventory, baseline: Past | None) -> bool:
-    return (
-        baseline is not None
-        and test_id in baseline.ids
-        and baseline.outcomes.get(test_id, "passed") == "passed"
-        and _same_body(test_id, inventory, baseline.inventory)
-        and _same_around(test_id, inventory, baseline.inventory)
-    )
-
-
 def _is_among(test_id: str, ids: Collection[str]) -> bool:
     """Return whether the test is among the ids, or was counted from its source, which does not show its parameters."""
     return test_id in ids or bare_id(test_id) in ids
-
-
-def _skip_is_exempt(
-    test_id: str, bucket: Bucket, inventory: Inventory, past: References, targets: Collection[str]
-) -> bool:
-    by_condition = bucket == "skipped-if"
-    if _is_among(test_id, past.red):
-        # It was red: it has to become green, not skipped. While its module could not be imported, it had no marks.
-        red = past.red.get(test_id, past.red.get(bare_id(test_id), ""))
-        first = {} if past.first is None else past.first.outcomes
-        was_broken = first.get(bare_id(test_id)) == "uncollectable"
-        return by_condition and was_broken and bool(red) and inventory.body(test_id) == red
-    baseline = past.baseline
-    if baseline is not None and test_id in baseline.ids:
-        if baseline.outcomes.get(test_id) in SKIPPED:
-            return True
-        return by_condition and _same_body(test_id, inventory, baseline.inventory) and _moved_on(baseline, past)
-    if past.first is None or past.first.outcomes.get(test_id) in SKIPPED:
-        return True
-    if _is_among(test_id, targets):
-        return False
-    if not _is_among(test_id, past.known_ids):
-        return True
-    if past.known is None or not _same_body(test_id, inventory, past.known):
-        return False
-    return by_condition and _moved_on(past.first, past)
 
 
 def _moved_on(then: Past, past: References) -> bool:

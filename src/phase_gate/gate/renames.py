@@ -113,14 +113,12 @@ def move_tests(inventory: Inventory, moves: Moves) -> Inventory:
 
 
 def _rename(past: References, moves: Moves, record: RunRecord) -> References:
-    known = None if past.known is None else move_tests(past.known, moves)
     return replace(
         past,
         baseline=_rename_past(past.baseline, moves),
         first=_rename_past(past.first, moves),
         latest=_rename_past(past.latest, moves),
-        known=known,
-        known_ids=frozenset() if known is None else frozenset(known.ids()),
+        known=None if past.known is None else move_tests(past.known, moves),
         targets=None if past.targets is None else frozenset(renamed(each, moves) for each in past.targets),
         recovered=frozenset(renamed(each, moves) for each in past.recovered),
         frozen=None if past.frozen is None else _rename_frozen(past.frozen, moves, record),
@@ -132,9 +130,8 @@ def _rename(past: References, moves: Moves, record: RunRecord) -> References:
 def _rename_past(past: Past | None, moves: Moves) -> Past | None:
     if past is None:
         return None
-    inventory = move_tests(past.inventory, moves)
     outcomes = {renamed(each, moves): bucket for each, bucket in past.outcomes.items()}
-    return replace(past, inventory=inventory, outcomes=outcomes, ids=frozenset(inventory.ids()))
+    return replace(past, inventory=move_tests(past.inventory, moves), outcomes=outcomes)
 
 
 def _rename_frozen(frozen: Frozen, moves: Moves, record: RunRecord) -> Frozen:

@@ -7,13 +7,14 @@ events.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from phase_gate.codec import spell_out, to_json
 from phase_gate.gate.breaker import Breaker, fingerprint, observe_run
 from phase_gate.gate.events import MEASURED, apply, streak_after
 from phase_gate.gate.inventory import Inventory, bare_id, freeze, frozen_to_json, merge_inventories, split_id
-from phase_gate.gate.judging import conclude, evaluate
+from phase_gate.gate.judging import evaluate
 from phase_gate.gate.measured import (
     NO_NEW_SKIPS,
     NOTHING_REMEMBERED,
@@ -219,12 +220,9 @@ def _trace(run: JudgedRun) -> tuple[Measured, tuple[CriterionRow, ...]]:
 
 
 def _judge(run: JudgedRun, seen: Measured) -> Evaluation:
-    evaluation = evaluate(run, seen, iteration=run.iteration, run=run.run.id, kind=run.kind, why=run.why)
-    if run.stays:
-        evaluation = _stay(evaluation, run.state, run.workflow)
-    if run.iteration is None:
-        return conclude(evaluation, run)
-    return conclude(evaluation, run, _break(run, evaluation))
+    watch = None if run.iteration is None else partial(_break, run)
+    verdict = evaluate(run, seen, iteration=run.iteration, run=run.run.id, kind=run.kind, why=run.why, watch=watch)
+    return _stay(verdict, run.state, run.workflow) if run.stays and not verdict.breaker.is_open else verdict
 
 
 def _stay(evaluation: Evaluation, state: State, workflow: Workflow) -> Evaluation:

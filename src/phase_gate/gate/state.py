@@ -279,33 +279,11 @@ def state_from_json(document: Json) -> State:
 
 # --- parts: features that own a share of a task's state. `gate` uses this table, and imports no feature
 
-#: The module of each part, and the kinds of events that only it has. It is loaded only if a task has the part, or an
-#: event begins it.
-PARTS: Mapping[str, tuple[str, frozenset[str]]] = {
-    WORK: (
-        "phase_gate.tasks.state_extension",
-        frozenset(
-            {
-                "task-taken",
-                "attempt-began",
-                "attempt-failed",
-                "executor-reported",
-                "verify-ran",
-                "reviewed",
-                "committed",
-                "task-resumed",
-                "steps-voided",
-                "request-made",
-                "request-decided",
-            }
-        ),
-    ),
-    DRIVE: (
-        "phase_gate.drive.drive_state",
-        frozenset({"drive-started", "iteration-started", "iteration-ended", "drive-ended"}),
-    ),
+#: The module of each part, and the event that begins it. It is loaded only if a task has the part.
+PARTS: Mapping[str, tuple[str, str]] = {
+    WORK: ("phase_gate.tasks.state_extension", "task-taken"),
+    DRIVE: ("phase_gate.drive.drive_state", "drive-started"),
 }
-PART_KINDS: frozenset[str] = frozenset().union(*(kinds for _, kinds in PARTS.values()))
 
 
 def load_part(name: str) -> Part:
@@ -322,11 +300,11 @@ def pipeline_part(workflow: Workflow) -> Part | None:
 
 
 def change_parts(parts: Mapping[str, Any], event: Event) -> Mapping[str, Any]:
-    """Return the parts after one more event. A missing part can begin with an event of its own."""
+    """Return the parts after one more event. A missing part begins with its own event, or with data of its name."""
     changed = {}
-    for name, (_, kinds) in PARTS.items():
+    for name, (_, begins) in PARTS.items():
         value = parts.get(name)
-        if value is not None or event.kind in kinds or name in event.data:
+        if value is not None or event.kind == begins or name in event.data:
             value = load_part(name).reduce(value, event)
         if value is not None:
             changed[name] = value

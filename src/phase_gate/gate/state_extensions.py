@@ -24,8 +24,9 @@ class Part:
     From `evidence` on, only the part of a task's work is asked.
     """
 
-    #: The type of that share.
+    #: The type of that share, and the events that change it.
     kind: type[Value]
+    events: frozenset[str]
 
     def read(self, row: Any) -> Any:
         return from_json(self.kind, row)

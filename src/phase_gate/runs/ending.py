@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from phase_gate.gate.events import apply
 from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id
 from phase_gate.gate.judging import judgement_events
 from phase_gate.gate.measuring import wants_proof
-from phase_gate.gate.outcomes import KnownIds, Past, References
+from phase_gate.gate.outcomes import Past, References
 from phase_gate.gate.record import JudgedRun, RunRecord
 from phase_gate.gate.run_end import judge_run
 from phase_gate.gate.state import Event, Snapshot, State
@@ -195,11 +195,7 @@ def load_references(objects: ObjectStore, state: State, record: RunRecord, *, ro
         if snapshot is None:
             return None
         inventory, outcomes = objects.load_inventory(snapshot.inventory), objects.load(snapshot.outcomes)
-        return Past(inventory, outcomes, ids_of(snapshot.inventory), snapshot.surroundings)
-
-    @cache
-    def ids_of(inventory: str) -> KnownIds:
-        return KnownIds(objects.load_inventory(inventory))
+        return Past(inventory, outcomes, snapshot.surroundings)
 
     known = None if state.known_tests is None else objects.load_inventory(state.known_tests)
     head: Mapping[str, Mapping[str, str]] = {}
@@ -210,7 +206,6 @@ def load_references(objects: ObjectStore, state: State, record: RunRecord, *, ro
         first=past(state.first_snapshot),
         latest=past(state.latest_snapshot),
         known=known,
-        known_ids=frozenset() if state.known_tests is None else ids_of(state.known_tests),
         head=head,
         targets=None if in_first_phase or state.targets is None else frozenset(objects.load(state.targets)),
         recovered=frozenset(state.recovered),

@@ -12,8 +12,9 @@ from json import dumps, loads
 from pathlib import Path
 
 from phase_gate.bound import os, sha256, time
+from phase_gate.codec import from_json
 from phase_gate.errors import TamperedError
-from phase_gate.gate.inventory import Inventory, inventory_from_json, inventory_to_json
+from phase_gate.gate.inventory import Inventory, frozen_from_json, inventory_to_json
 from phase_gate.storage.files import (
     FileSystem,
     exists,
@@ -128,15 +129,13 @@ class ObjectStore:
         """Return the inventory with this digest. Later calls return the same object."""
         if name not in self._inventories:
             # The document is as large, and not needed again.
-            self._inventories[name] = inventory_from_json(self._loaded.pop(name, None) or self._read(name))
+            self._inventories[name] = from_json(Inventory, self._loaded.pop(name, None) or self._read(name))
         return self._inventories[name]
 
     def load_frozen(self, name: str | None) -> Frozen | None:
         """Return the frozen tests with this digest; None without one."""
         if name is None:
             return None
-        from phase_gate.gate.inventory import frozen_from_json
-
         document = self.load(name)
         return frozen_from_json(document, self.load_inventory(document["inventory"]))
 

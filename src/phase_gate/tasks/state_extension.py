@@ -32,6 +32,7 @@ from phase_gate.tasks.work import (
     Work,
     find_pipeline,
     find_verification,
+    pipeline_of,
 )
 from phase_gate.values import fields, replace
 from phase_gate.visible import same_name
@@ -275,6 +276,7 @@ _OF_PIPELINES: Mapping[str, Callable[[Any, Event], Work]] = {
 
 class WorkPart(Part):
     kind = Work
+    events = frozenset({*_OF_TASKS, *_OF_PIPELINES, "task-taken"})
 
     def read(self, row: object) -> Work:
         return from_json(Verification if isinstance(row, dict) and "spec" in row else Pipeline, row)
@@ -294,8 +296,7 @@ class WorkPart(Part):
             return None
         evaluation, look = state.evaluation, f"phase-gate verify status --task {value.task}"
         if value.commit:
-            reason = f"approved, and committed as {value.commit[:10]}"
-            return CurrentStatus(is_open=True, status="open", reason=reason, next_command=look)
+            return CurrentStatus("open", f"approved, and committed as {value.commit[:10]}", look, is_open=True)
         if evaluation is None or state.evaluation_is_stale:
             status: GateStatus = "unstarted" if evaluation is None else "stale"
             return CurrentStatus(status, f"it is {value.status}", look)
@@ -337,11 +338,10 @@ class WorkPart(Part):
         return events, entry_data(known, workflow, current, entry.phase, entry.how, files_in(remembered))
 
     def with_consequences(self, evaluation: Evaluation, case: Case) -> Evaluation:
-        value = case.state.work
-        if isinstance(value, Pipeline):
-            return with_pipeline(evaluation, value, case.workflow, case.phase, task=case.state.task)
-        assert isinstance(value, Verification), "there is no third kind"
-        return with_task(evaluation, value)
+        verification = find_verification(case.state)
+        if verification is not None:
+            return with_task(evaluation, verification)
+        return with_pipeline(evaluation, pipeline_of(case.state), case.workflow, case.phase, task=case.state.task)
 
     def verdict_events(
         self, evaluation: Evaluation, case: Case, *, look: Callable[[Phase], Remembered]
