@@ -267,7 +267,7 @@ def test_a_skip_is_a_forced_exit(stuck: CommandProject) -> None:
     ran = at_terminal(stuck, *SKIP)
     assert ran.code == 0, ran.err
     assert "GREEN was skipped by ann (forced): the vendor's sandbox is down" in ran.out
-    assert "next: pytest --phase=red  # starts the next cycle; REFACTOR asks for what GREEN did not reach" in ran.out
+    assert "next: pytest --phase=refactor  # or pytest --phase=red for the next cycle" in ran.out
     status = stuck.json("status")
     assert (status["exited"], status["forced_exit"]) == (True, True)
     assert status["evaluation"]["forced_exit"] is True

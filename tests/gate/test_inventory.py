@@ -193,7 +193,7 @@ def test_a_new_conftest_above_frozen_tests(path: str, is_change: bool) -> None:
         pytest.param({"ini addopts": "-q"}, [], id="the-same"),
         pytest.param({"ini addopts": "-v"}, ["ini addopts: was '-q', is '-v'"], id="another-value"),
         pytest.param({}, ["ini addopts: was '-q', is not set"], id="gone"),
-        pytest.param({"ini addopts": "x" * 99}, [f"ini addopts: was '-q', is '{'x' * 57}...'"], id="a-long-one-is-cut"),
+        pytest.param({"ini addopts": "x" * 99}, [f"ini addopts: was '-q', is '{'x' * 59}…'"], id="a-long-one-is-cut"),
     ],
 )
 def test_settings(settings: dict[str, str], told: list[str]) -> None:

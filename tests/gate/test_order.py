@@ -135,7 +135,7 @@ def test_refused(workflow: Workflow, state: State, requested: str, problem: str,
     ("requested", "shown"),
     [
         pytest.param("blue", "'blue'", id="an-unknown-name"),
-        pytest.param("x" * 50, f"'{'x' * 37}...'", id="a-novel-is-cut"),
+        pytest.param("x" * 80, f"'{'x' * 59}…'", id="a-novel-is-cut"),
     ],
 )
 def test_an_unknown_phase_is_a_usage_error(requested: str, shown: str) -> None:

@@ -11,7 +11,6 @@ from phase_gate.cli._streams import render_json, screen_width
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.errors import MESSAGES, NotAllowedError, UsageError
 from phase_gate.gate.measured import PROVIDED, wanted_names
-from phase_gate.gate.order import shorten
 from phase_gate.gate.outcomes import REMEDIES
 from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.proof.proof_text import render_proof
@@ -19,7 +18,7 @@ from phase_gate.proof.task_proof import load_proof
 from phase_gate.proof.verdicts import MEANINGS
 from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.task import Task
-from phase_gate.visible import show_rows
+from phase_gate.visible import cut, show_rows
 from phase_gate.workflow.condition_parser import ALIASES
 from phase_gate.workflow.metrics import METRICS, show_value
 from phase_gate.workflow.model import Phase
@@ -72,7 +71,7 @@ def _find_meaning(task: Task, name: str) -> _Meaning:
     if not found:
         phases = ", ".join(each.name for each in workflow.phases)
         raise UsageError(
-            f"nothing is called {shorten(name)}",
+            f"nothing is called {cut(name)!r}",
             remedy=f"use a phase ({phases}), a metric, a guard, a status, or the word in brackets after a message",
         )
     (first, meaning), *others = found.items()

@@ -22,7 +22,7 @@ from phase_gate.errors import NotAllowedError, PhaseOrderError, StorageError, Us
 from phase_gate.evidence.documents import missing_extra
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.measured import wanted_names
-from phase_gate.gate.order import refuse_baseline, shorten, stuck_error
+from phase_gate.gate.order import refuse_baseline, stuck_error
 from phase_gate.gate.state import Event, State
 from phase_gate.gate.verdict import Answer, Evaluation, Signal, evaluation_to_json, phase_command, start_command
 from phase_gate.project import Project
@@ -34,7 +34,7 @@ from phase_gate.task import Task
 from phase_gate.tasks.routing import entry_data, files_in, main_line
 from phase_gate.tasks.work import find_pipeline
 from phase_gate.values import replace
-from phase_gate.visible import show_line, show_rows
+from phase_gate.visible import cut, show_line, show_rows
 from phase_gate.workflow.condition_parser import ALIASES
 from phase_gate.workflow.metrics import METRIC_TYPES, MetricType, MetricValue
 from phase_gate.workflow.model import Phase, Workflow, requires_of
@@ -140,7 +140,7 @@ def declare(call: Call) -> Done:
     task, reason = call.task(), call.arguments.reason
     name, separator, text = call.arguments.fact.partition("=")
     if not separator:
-        raise UsageError(f"{shorten(call.arguments.fact)} has no value", remedy="write NAME=VALUE")
+        raise UsageError(f"{cut(call.arguments.fact)!r} has no value", remedy="write NAME=VALUE")
     name = ALIASES.get(name, name)
     task.require_begun()
     with task.transaction() as change:
@@ -172,7 +172,7 @@ def _refuse_unasked(workflow: Workflow, state: State, name: str) -> None:
     if name in METRIC_TYPES or name in workflow.metrics:
         raise NotAllowedError(f"{name} is measured, not declared", remedy=known)
     if not others:
-        raise NotAllowedError(f"no phase of workflow {workflow.name} asks for {shorten(name)}", remedy=known)
+        raise NotAllowedError(f"no phase of workflow {workflow.name} asks for {cut(name)!r}", remedy=known)
     remedy = f"declare it once {others[0]} has begun; {known}"
     raise NotAllowedError(f"{state.phase} does not ask for {name}: {' and '.join(others)} does", remedy=remedy)
 
@@ -189,7 +189,7 @@ _FORMS: dict[MetricType, tuple[str, Callable[[str], MetricValue], str]] = {
 def _read_value(kind: MetricType, name: str, text: str) -> MetricValue:
     form, read, example = _FORMS[kind]
     if not re.fullmatch(form, text):
-        raise UsageError(f"{name}={shorten(text)}: not of type {kind}", remedy=f"give {example}")
+        raise UsageError(f"{name}={cut(text)!r}: not of type {kind}", remedy=f"give {example}")
     return read(text)
 
 
@@ -245,7 +245,7 @@ def rewind(call: Call) -> Done:
         names = [phase.name for phase in workflow.phases]
         wanted = workflow.phase(call.arguments.phase)
         if wanted is None:
-            raise UsageError(f"unknown phase {shorten(call.arguments.phase)}", remedy=f"use one of: {', '.join(names)}")
+            raise UsageError(f"unknown phase {cut(call.arguments.phase)!r}", remedy=f"use one of: {', '.join(names)}")
         if state.phase == DONE:
             raise PhaseOrderError(
                 "the cycle is done: there is no way back into it", remedy=start_command(workflow, state.task)

@@ -9,10 +9,10 @@ from pathlib import Path
 from phase_gate.config.documents import decode_text, read_bytes, read_document
 from phase_gate.config.reading import Items, Node, Reader, Table, Text, show
 from phase_gate.errors import DocumentError, PhaseGateError
-from phase_gate.gate.order import shorten
 from phase_gate.gate.record import Criteria, Criterion
 from phase_gate.storage.root import relative_id
 from phase_gate.values import Value
+from phase_gate.visible import cut
 
 
 class CriteriaError(PhaseGateError):
@@ -51,7 +51,7 @@ def _load_criteria(given: str, *, base: Path, root: Path, if_missing: str) -> Cr
     suffix = path.suffix.lower()
     if suffix not in (*_MARKDOWN, *_YAML):
         raise CriteriaError(
-            f"{shorten(given)} is neither a number nor a file of criteria",
+            f"{cut(given)!r} is neither a number nor a file of criteria",
             f"give a whole number of 1 or more, or a file that ends in {', '.join((_MARKDOWN[0], *_YAML))}",
         )
     data = read_bytes(path, name=name, error=CriteriaError, if_missing=if_missing)
@@ -88,7 +88,7 @@ def _from_yaml(node: Node, name: str) -> tuple[Criterion, ...]:
             faults.stop(row, f"{show(row)} is not a criterion with its id", _IN_YAML)
         for key, value in row.items():
             if not _ANY_ID.fullmatch(key):
-                faults.stop(key, f"a criterion can't be called {shorten(key)}", _IN_YAML)
+                faults.stop(key, f"a criterion can't be called {cut(key)!r}", _IN_YAML)
             text = "" if isinstance(value, Text) and value.is_null else faults.text(value)
             found.append(Criterion(id=str(key), text=" ".join(text.split()), file=name, line=value.at.line))
     return tuple(found)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from phase_gate.decisions.fresh_evidence import case_of, measure_now, record_verdict, remember_next
 from phase_gate.decisions.signalling import read_waiting
-from phase_gate.errors import NotAllowedError, PhaseOrderError
+from phase_gate.errors import NotAllowedError
 from phase_gate.evidence.gathering import remember
 from phase_gate.gate.judging import evaluate_without_run
-from phase_gate.gate.order import Entry, entry_events, next_phase, stuck_error, what_is_missing, what_to_do
+from phase_gate.gate.order import Entry, entry_events, next_phase, not_exited, stuck_error
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
@@ -84,9 +84,7 @@ def advance(task: Task, *, show: Callable[[str], None]) -> EnteredPhase | Judged
             )
             return describe_entry(task.after(change), following)
         if phase.tests != "none":
-            raise PhaseOrderError(
-                f"{phase.name} has not exited ({what_is_missing(state)})", remedy=what_to_do(state, phase)
-            )
+            raise not_exited(state, phase)
         waiting = read_signal_file(store.signal_file, spent=state.spent_signal)
         reading = read_waiting(waiting, phase.name, project.task, state.iteration + 1)
         case = case_of(change, locked, phase, reading)

@@ -6,7 +6,7 @@ Pure. Part of the evaluation, not of a renderer, so that panel, JSON and hooks a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from phase_gate.gate.breaker import describe_open
@@ -16,7 +16,7 @@ from phase_gate.gate.verdict import LET_ONE_RUN, Evaluation, Gate1Result, Signal
 from phase_gate.values import Literal
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRIC_TYPES, Metrics
-from phase_gate.workflow.model import Phase, Workflow
+from phase_gate.workflow.model import Guard, Phase, Workflow
 from phase_gate.workflow.names import of_task, rewind_command, run_command
 
 if TYPE_CHECKING:
@@ -353,21 +353,22 @@ def suggest_command(guard: str, workflow: Workflow, phase: Phase, task: str) -> 
     return "" if guard in UNDONE else phase_command(phase, task)
 
 
-def suggest_steps(guard: str, remedy: str, workflow: Workflow, phase: Phase, task: str, *, has_findings: bool) -> str:
+def suggest_steps(guard: Guard, found: Collection[Finding], workflow: Workflow, phase: Phase, task: str) -> str:
     """Return what to do if a guard is not met, before its command or instead.
 
-    :param has_findings: it has findings that a person could waive.
+    :param found: its findings, which a person could waive.
     """
-    back = return_command(workflow, phase, task)
+    name, remedy, back = guard.name, guard.remedy, return_command(workflow, phase, task)
     ways = [remedy] if remedy else []
-    if guard in UNDONE:
-        ways = [f"{remedy}, then run: {phase_command(phase, task)}"]
-    if guard in _MAY_GO_BACK and back:
+    if name in UNDONE:
+        places = dict.fromkeys(finding.place or finding.detail for finding in found)
+        ways = [f"{remedy}{': ' if found else ''}{name_first(places)}, then run: {phase_command(phase, task)}"]
+    if name in _MAY_GO_BACK and back:
         ways.append(f"or go back: {back}")
     # The reviewers of a pipeline agree on its documents: no message offers to skip them.
-    if has_findings and guard != _NEVER_WAIVED and (workflow.pipeline is None or phase.tests != "none"):
-        waive = f"or waive it: {waive_command(guard, task)}"
-        if guard == _HAS_TO_GO_BACK:
+    if found and name != _NEVER_WAIVED and (workflow.pipeline is None or phase.tests != "none"):
+        waive = f"or waive it: {waive_command(name, task)}"
+        if name == _HAS_TO_GO_BACK:
             # A command follows, and it belongs to the remedy.
             return f"{remedy} ({waive})"
         ways.append(waive)

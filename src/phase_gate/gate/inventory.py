@@ -12,6 +12,7 @@ from phase_gate.bound import sha256
 from phase_gate.codec import from_json, spell_out, to_json
 from phase_gate.gate.measured import Change, Finding
 from phase_gate.values import Value, field, replace
+from phase_gate.visible import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -311,21 +312,12 @@ def find_changed_settings(frozen: Frozen, settings: Mapping[str, str]) -> list[F
     ]
 
 
-#: Maximum length of a value in a message.
-_SHOWN = 60
-
-
 def _show_change(before: str | None, now: str | None) -> str:
     """Return both values; of long ones, the part where they differ."""
     values = (before or "", now or "")
-    start = max(0, len(posixpath.commonprefix(values)) - 20) if max(map(len, values)) > _SHOWN else 0
-    was, is_now = ("not set" if each is None else repr(_cut(each, start)) for each in (before, now))
-    return f"was {was}, is {is_now}"
-
-
-def _cut(value: str, start: int) -> str:
-    text = f"...{value[start:]}" if start else value
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+    start = max(0, len(posixpath.commonprefix(values)) - 20) if max(map(len, values)) > 60 else 0
+    shown = ("not set" if each is None else repr(cut(f"…{each[start:]}" if start else each)) for each in (before, now))
+    return "was {}, is {}".format(*shown)
 
 
 def frozen_to_json(frozen: Frozen, *, inventory: str) -> dict[str, Any]:

@@ -36,7 +36,6 @@ from phase_gate.gate.verdict import (
     with_advice,
 )
 from phase_gate.values import as_dict, replace
-from phase_gate.visible import name_first
 from phase_gate.workflow.metrics import Metrics, MetricValue, show_value
 from phase_gate.workflow.model import Guard, Phase, Workflow
 
@@ -268,20 +267,16 @@ def _evaluate_guard(case: Case, guard: Guard, values: Metrics, findings: tuple[F
     outcome = guard.evaluate(values)
     if outcome.met:
         return GuardResult(name=guard.name)
-    from phase_gate.gate.advice import UNDONE, suggest_steps
+    from phase_gate.gate.advice import suggest_steps
 
-    state = case.state
     found = [finding for finding in findings if finding.belongs_to(guard.name) and finding.tier == "hard"]
-    remedy = guard.remedy
-    if guard.name in UNDONE and found:
-        remedy = f"{remedy}: {name_first(dict.fromkeys(finding.place or finding.detail for finding in found))}"
     return GuardResult(
         name=guard.name,
         met=outcome.met,
         detail=_describe(guard, values),
-        remedy=suggest_steps(guard.name, remedy, case.workflow, case.phase, state.task, has_findings=bool(found)),
+        remedy=suggest_steps(guard, found, case.workflow, case.phase, case.state.task),
         # Exactly the findings at the time of the waiver: it does not cover additional or different ones.
-        waived=bool(found) and covered_by(state.waivers, guard.name, found, at=case.at),
+        waived=bool(found) and covered_by(case.state.waivers, guard.name, found, at=case.at),
     )
 
 

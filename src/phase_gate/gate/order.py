@@ -10,6 +10,7 @@ from phase_gate.gate.measured import NOTHING_REMEMBERED, Remembered
 from phase_gate.gate.state import WORK, Event, State, load_part, pipeline_part
 from phase_gate.gate.verdict import phase_command, show_next, start_command
 from phase_gate.values import Literal, Value, as_dict
+from phase_gate.visible import cut
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, of_task, rewind_command
 
@@ -58,7 +59,7 @@ def named_phase(workflow: Workflow, requested: str) -> Phase | None:
     phase = workflow.phase(requested)
     if phase is None:
         raise UsageError(
-            f"unknown phase {shorten(requested)} in workflow {workflow.name}",
+            f"unknown phase {cut(requested)!r} in workflow {workflow.name}",
             remedy=f"use one of: {', '.join(each.name.lower() for each in workflow.phases)}, auto",
         )
     return phase
@@ -156,10 +157,7 @@ def _refusal(state: State, workflow: Workflow, current: Phase | None, phase: Pha
             if following is None
             else phase_command(following, state.task),
         )
-    return PhaseOrderError(
-        f"{phase.name} can't begin: {current.name} has not exited ({what_is_missing(state)})",
-        remedy=what_to_do(state, current),
-    )
+    return not_exited(state, current, then=f"{phase.name} can't begin: ")
 
 
 def entry_events(
@@ -201,17 +199,18 @@ def entry_events(
     return events
 
 
-def what_is_missing(state: State) -> str:
-    """Return a clause that explains why the current phase has not exited."""
-    if state.verdict_now is not None:
-        return state.verdict_now.reason
+def not_exited(state: State, current: Phase, *, then: str = "") -> PhaseOrderError:
+    """Return the error that the current phase has not exited, with what is missing.
+
+    :param then: the consequence.
+    """
+    verdict, problem = state.verdict_now, f"{then}{current.name} has not exited"
+    if verdict is not None:
+        return PhaseOrderError(f"{problem} ({verdict.reason})", remedy=verdict.next_step)
     is_of_phase = state.evaluation is not None and state.evaluation.phase == state.phase
     # Without an iteration, the verdict is from an earlier entry.
-    return "a run came after its last verdict" if is_of_phase and state.iteration else "no complete run in it yet"
-
-
-def what_to_do(state: State, current: Phase) -> str:
-    return phase_command(current, state.task) if state.verdict_now is None else state.verdict_now.next_step
+    why = "a run came after its last verdict" if is_of_phase and state.iteration else "no complete run in it yet"
+    return PhaseOrderError(f"{problem} ({why})", remedy=phase_command(current, state.task))
 
 
 def _unknown_current(state: State, workflow: Workflow) -> PhaseOrderError:
@@ -219,11 +218,6 @@ def _unknown_current(state: State, workflow: Workflow) -> PhaseOrderError:
         f"the task is in {state.phase}, which workflow {workflow.name} does not have",
         remedy=f"continue with the workflow that the cycle began with: --phase-workflow={state.workflow}",
     )
-
-
-def shorten(name: str) -> str:
-    """Return a name for a message: quoted, and cut if it is too long."""
-    return repr(name if len(name) <= 40 else f"{name[:37]}...")
 
 
 # --- the baseline: the tests before a cycle began

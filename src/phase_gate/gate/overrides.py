@@ -14,7 +14,7 @@ from phase_gate.gate.judging import evaluate, judged_event
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.order import next_phase
 from phase_gate.gate.state import Case, Event, State
-from phase_gate.gate.verdict import Evaluation, phase_command, start_command
+from phase_gate.gate.verdict import Evaluation, after_exit
 from phase_gate.values import Value, replace
 from phase_gate.workflow.model import Phase, Workflow
 
@@ -83,7 +83,7 @@ def forced_events(
     evaluation = evaluate(case, seen, iteration=state.iteration, run=run)
     word = "skipped" if record["kind"] == "skip" else "forced"
     name = next_phase(state, workflow, phase)[0]
-    command, hint = _after_forced(workflow, phase, name, state.task, gate_is_open=evaluation.gate_1.is_open)
+    command, hint = after_exit(workflow, phase, name, state.task)
     evaluation = replace(
         evaluation,
         forced_exit=True,
@@ -105,18 +105,3 @@ def forced_events(
         judged_event(evaluation, at=at, by_person=True),
         Event(kind="phase-exited", data=data, at=at),
     ]
-
-
-def _after_forced(workflow: Workflow, phase: Phase, name: str, task: str, *, gate_is_open: bool) -> tuple[str, str]:
-    """Return the command to type after a phase that a person ended, and a hint.
-
-    :param name: the phase that would follow.
-    """
-    following, begin = workflow.phase(name), start_command(workflow, task)
-    if following is None:
-        return begin, "starts the next cycle"
-    way = phase_command(following, task)
-    if phase.may_end_cycle and not gate_is_open:
-        # Tests that fail here will fail there, too.
-        return begin, f"starts the next cycle; {following.name} asks for what {phase.name} did not reach: {way}"
-    return way, ""

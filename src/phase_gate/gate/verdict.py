@@ -344,7 +344,10 @@ def advise_open(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Ver
     reading, task = evaluation.gate_2, evaluation.task
     again = phase_command(phase, task)
     if reading.is_done:
-        return Verdict("open", *_both_open(workflow, phase, task))
+        reason = f"both gates are open: {phase.name} has exited"
+        if workflow.phase(phase.next) is None:
+            reason += ", the cycle is done"
+        return Verdict("open", reason, *after_exit(workflow, phase, phase.next, task))
     if reading.answer == "not-done":
         why = f" ({reading.reason})" if reading.reason else ""
         return Verdict("waiting", f"Gate 1 is open, but the signal reports not done{why}", again, "once it is done")
@@ -360,11 +363,12 @@ def advise_open(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Ver
     return Verdict("waiting", reason, signal_command(task), SAY_WHY)
 
 
-def _both_open(workflow: Workflow, phase: Phase, task: str) -> tuple[str, str, str]:
-    """Return reason, command and hint."""
-    first = start_command(workflow, task)
-    following = workflow.phase(phase.next)
-    if following is None:
-        return f"both gates are open: {phase.name} has exited, the cycle is done", first, "starts the next cycle"
-    hint = f"or {first} for the next cycle" if phase.may_end_cycle else ""
-    return f"both gates are open: {phase.name} has exited", phase_command(following, task), hint
+def after_exit(workflow: Workflow, phase: Phase, following: str, task: str) -> tuple[str, str]:
+    """Return the command after the exit of a phase, and a hint.
+
+    :param following: the name of the phase that follows.
+    """
+    first, entered = start_command(workflow, task), workflow.phase(following)
+    if entered is None:
+        return first, "starts the next cycle"
+    return phase_command(entered, task), f"or {first} for the next cycle" if phase.may_end_cycle else ""

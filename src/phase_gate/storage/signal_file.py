@@ -10,10 +10,10 @@ from pathlib import Path
 
 from phase_gate.bound import sha256
 from phase_gate.errors import PhaseGateError
-from phase_gate.gate.order import shorten
 from phase_gate.gate.verdict import Answer, Signal
 from phase_gate.storage.files import REAL, read_bytes, refusing, remove_file, write_atomically
 from phase_gate.values import Value, as_dict, field, replace
+from phase_gate.visible import cut
 
 #: Real signals are far shorter; a larger file is a mistake or an attack.
 MAX_SIZE = 64 * 1024
@@ -89,7 +89,7 @@ def check_signal(signal: Signal, *, remaining_work: str = "none", place: str = "
     """Raise an error for a signal that contradicts itself, or that needs a person and has no reason."""
     if signal.answer == "done" and remaining_work.strip().lower() not in _NOTHING_LEFT:
         raise SignalError(
-            f"{place}: exit_signal is true, but remaining_work is: {shorten(remaining_work)}",
+            f"{place}: exit_signal is true, but remaining_work is: {cut(remaining_work)!r}",
             remedy="finish the work, or write exit_signal: false",
             slug="contradictory-signal",
         )

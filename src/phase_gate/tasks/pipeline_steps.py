@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.evidence.gathering import remember
-from phase_gate.gate.order import Entry, How, entry_events, shorten
+from phase_gate.gate.order import Entry, How, entry_events
 from phase_gate.gate.overrides import Person, override_record
 from phase_gate.gate.state import WORK, Event, State
 from phase_gate.storage.lock import again_if_moved
@@ -203,7 +203,7 @@ def _request(state: State, name: str) -> Request:
     for each in pipeline_of(state).requests:
         if each.id.upper() == name.upper():
             return each
-    raise UsageError(f"there is no request {shorten(name)}", remedy="phase-gate pipeline request list")
+    raise UsageError(f"there is no request {name!r}", remedy="phase-gate pipeline request list")
 
 
 # --- votes of reviewers in a consensus phase
