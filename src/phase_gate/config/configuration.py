@@ -11,7 +11,7 @@ import shlex
 from pathlib import Path
 
 from phase_gate.config.documents import read_bytes, read_document, read_toml_table
-from phase_gate.config.reading import Node, Reader, Table, Text, closest_first, find, plain, shorten
+from phase_gate.config.reading import Node, Reader, Table, Text, find, plain, shorten
 from phase_gate.config.rule_checks import RESERVED_NAMES, Vocabulary, name_types, take_names
 from phase_gate.errors import ConfigurationError
 from phase_gate.storage.root import has_own_table
@@ -127,10 +127,8 @@ def apply_overlay(workflow: Workflow, overlay: Overlay | None) -> Workflow:
     vocabulary = replace(vocabulary, guards=guards)
     phases = {phase.name: phase for phase in workflow.phases}
     for key, change in overlay.phases.items():
-        phase = workflow.phase(key)
-        if phase is None:
-            problem = f"workflow {workflow.name} has no phase {shorten(key)}"
-            faults.stop(key, problem, f"use one of: {closest_first(key.upper(), phases)}")
+        faults.check_known(key.upper(), phases, f"workflow {workflow.name} has no phase {shorten(key)}", where=key)
+        phase = phases[key.upper()]
         gate = _change_gate(phase.gate_1, change, vocabulary)
         phases[phase.name] = replace(phase, gate_1=gate, breaker=change.breaker or phase.breaker)
     pipeline = _change_pipeline(workflow, overlay, faults)
@@ -141,9 +139,7 @@ def _change_pipeline(workflow: Workflow, overlay: Overlay, faults: Reader) -> Pi
     rules = workflow.pipeline
     known = {} if rules is None else rules.artifacts
     for name in overlay.artifacts:
-        if name not in known:
-            problem = f"workflow {workflow.name} has no artifact {shorten(name)}"
-            faults.stop(name, problem, f"use one of: {closest_first(name, known)}" if known else "remove it")
+        faults.check_known(name, known, f"workflow {workflow.name} has no artifact {shorten(name)}")
     if overlay.constitution is not None and rules is None:
         where = next(iter(overlay.constitution), "constitution")
         faults.stop(where, f"workflow {workflow.name} is not a pipeline, and has no constitution", "remove it")
@@ -170,10 +166,7 @@ def _check_names(workflow: Workflow, overlay: Overlay, faults: Reader) -> None:
         if name in known and workflow.metrics.get(name) != kind:
             faults.stop(name, f"{name} exists already", "give the metric a name of its own")
     for name, value in overlay.parameters.items():
-        if name not in workflow.parameters:
-            names = closest_first(name, workflow.parameters)
-            problem = f"workflow {workflow.name} has no parameter {shorten(name)}"
-            faults.stop(name, problem, f"use one of: {names}" if names else "remove it")
+        faults.check_known(name, workflow.parameters, f"workflow {workflow.name} has no parameter {shorten(name)}")
         old, new = TYPE_NAMES[type(workflow.parameters[name])], TYPE_NAMES[type(value)]
         if old != new and (old, new) != ("number", "int"):
             problem = f"parameter {name} has to be of type {old}, not {new}"

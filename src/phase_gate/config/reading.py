@@ -193,10 +193,8 @@ class Reader:
             given.setdefault(name, node.path.rpartition(".")[2])  # the key of this table
         where = f" in {node.path}" if node.path else ""
         for key, row in table.items():
-            if key not in keys and key not in beside:
-                remedy = f"use one of: {closest_first(key, (*keys, *beside))}"
-                self.stop(key, f"unknown key {shorten(key)}{where}", remedy)
-            elif key in keys and keys[key] not in given:
+            self.check_known(key, (*keys, *beside), f"unknown key {shorten(key)}{where}")
+            if key in keys and keys[key] not in given:
                 given[keys[key]] = self._field(kind, keys[key], row)
         for key, name in keys.items():
             if name not in given and key not in table and default_of(kind, name) is MISSING:
@@ -254,8 +252,7 @@ class Reader:
     def _check_key(self, metadata: Mapping[str, Any], key: str, path: str) -> None:
         if "named" in metadata:
             self.check_name(key, *metadata["named"])
-        if key not in (known := metadata.get("most", (key,))):
-            self.stop(key, f"unknown key {shorten(key)} in {path}", f"use one of: {closest_first(key, known)}")
+        self.check_known(key, metadata.get("most", (key,)), f"unknown key {shorten(key)} in {path}")
 
     def _check(self, metadata: Mapping[str, Any], row: Node, value: Any) -> None:
         maximum = metadata.get("most", {}).get(row.path.rpartition(".")[2], metadata.get("maximum"))
@@ -268,6 +265,18 @@ class Reader:
         if "phrases" in metadata and not is_phrase(value):
             problem = f"{row.path} can't be {shorten(value)}: a phrase is no regular expression"
             self.stop(row, problem, "write words, with `.*` for anything in between")
+
+    def check_known(
+        self, word: str, known: Collection[str], problem: str, *, where: object = None, otherwise: str = "remove it"
+    ) -> None:
+        """Refuse a word that is not among the known ones.
+
+        :param where: the place; by default that of the word.
+        :param otherwise: the remedy if nothing is known.
+        """
+        if word not in known:
+            remedy = f"use one of: {closest_first(word, known)}" if known else otherwise
+            self.stop(word if where is None else where, problem, remedy)
 
     def check_name(self, key: str, what: str, joint: str = "_") -> None:
         if not re.fullmatch(f"[a-z][a-z0-9{joint}]*", key):
@@ -317,8 +326,7 @@ class Reader:
     def choose(self, row: Node, choices: tuple[str, ...]) -> str:
         """Return the text if it is exactly one of the choices."""
         text = self.text(row)
-        if text not in choices:
-            self.stop(row, f"{row.path} can't be {shorten(text)}", f"use one of: {closest_first(text, choices)}")
+        self.check_known(text, choices, f"{row.path} can't be {shorten(text)}")
         return str(text)
 
     def refuse_list(self, row: Node) -> NoReturn:

@@ -61,9 +61,7 @@ class Vocabulary(Value):
     def check_gate(self, condition: str, guards: Iterable[str] = ()) -> None:
         """Report unknown guards of a gate, and faults of its condition."""
         for name in guards:
-            if name not in self.guards:
-                known = closest_first(name, sorted(self.guards))
-                self.faults.stop(name, f"unknown guard {shorten(name)}", f"use one of: {known}")
+            self.faults.check_known(name, sorted(self.guards), f"unknown guard {shorten(name)}")
         self.check_condition(condition, condition)
         if not names_in(condition) - set(self.constants):
             problem = "the condition measures nothing"
@@ -82,9 +80,8 @@ class Vocabulary(Value):
         :param where: its key in a file, or a description of the place for messages.
         """
         for name in _PLACEHOLDER.findall(guard.detail):
-            if name not in self.types:
-                problem = f"unknown name {shorten(name)} in the detail of guard {guard.name}"
-                self.faults.stop(where, problem, f"use one of: {closest_first(name, self.types)}")
+            problem = f"unknown name {shorten(name)} in the detail of guard {guard.name}"
+            self.faults.check_known(name, self.types, problem, where=where)
         if re.search("[{}]", _PLACEHOLDER.sub("", guard.detail)):
             problem = f"a lone brace in the detail of guard {guard.name}"
             self.faults.stop(where, problem, "write {metric}, or no brace")
@@ -95,8 +92,7 @@ class Vocabulary(Value):
         for name in sorted(names_in(condition) - self.types.keys()):
             if name in _GATE_NAMES:
                 self.faults.stop(where, f"{name} is known in gate_2 and exit_allowed only", "use metrics here")
-            problem = f"unknown name {shorten(name)} in a condition"
-            self.faults.stop(where, problem, f"use one of: {closest_first(name, self.types)}")
+            self.faults.check_known(name, self.types, f"unknown name {shorten(name)} in a condition", where=where)
         try:
             check_types(condition, self.types)
         except ConditionError as wrong:
@@ -144,12 +140,9 @@ class PipelineCheck(Value, kw_only=False):
         if self.rules.drift is not None:
             self._check_number(self.rules.drift.lines, find(self.node, "drift", "lines"))
         for kind, target in self.rules.routes.items():
-            if kind not in CHANGE_TYPES:
-                problem = f"there are no change requests of type {shorten(kind)}"
-                faults.stop(kind, problem, f"use one of: {closest_first(kind, CHANGE_TYPES)}")
-            if target not in main:
-                problem = f"a change request can't lead to {shorten(target)}"
-                faults.stop(find(self.node, "routes", kind), problem, f"use one of: {closest_first(target, main)}")
+            faults.check_known(kind, CHANGE_TYPES, f"there are no change requests of type {shorten(kind)}")
+            problem = f"a change request can't lead to {shorten(target)}"
+            faults.check_known(target, main, problem, where=find(self.node, "routes", kind))
         for key, phase in phases.items():
             self._check_phase(phase, find(self.node, "phases", key))
 
@@ -166,10 +159,10 @@ class PipelineCheck(Value, kw_only=False):
     def _check_phase(self, phase: Phase, row: Node) -> None:
         faults, requires = self.faults, requires_of(phase)
         recovering = [each.name for each in self.workflow.phases if each.recovers]
-        if phase.on_failure and phase.on_failure.upper() not in recovering:
-            names = closest_first(phase.on_failure.upper(), recovering)
-            remedy = f"use one of: {names}" if names else "give a phase `recovers: true`, and name that one"
-            faults.stop(phase.on_failure, f"a failing gate can't lead to {shorten(phase.on_failure.upper())}", remedy)
+        if target := phase.on_failure.upper():
+            remedy = "give a phase `recovers: true`, and name that one"
+            problem = f"a failing gate can't lead to {shorten(target)}"
+            faults.check_known(target, recovering, problem, where=phase.on_failure, otherwise=remedy)
         for name in requires.checks:
             faults.check_name(name, "a check")
         if requires.consensus is not None:
@@ -206,10 +199,8 @@ class PipelineCheck(Value, kw_only=False):
                 self.faults.stop(where, f"{where.path} can't be {value}", f"write more than 0, up to {most}")
 
     def _check_artifact(self, name: str) -> None:
-        known = self.rules.artifacts
-        if name not in known:
-            remedy = f"use one of: {closest_first(name, known)}" if known else "describe it under `artifacts:`"
-            self.faults.stop(name, f"there is no artifact {shorten(name)}", remedy)
+        problem, remedy = f"there is no artifact {shorten(name)}", "describe it under `artifacts:`"
+        self.faults.check_known(name, self.rules.artifacts, problem, otherwise=remedy)
 
     def _check_source(self, name: str) -> None:
         """Check that this name can raise change requests."""
@@ -217,9 +208,7 @@ class PipelineCheck(Value, kw_only=False):
         if name == DRIFT and self.rules.drift is None:
             remedy = "add `drift: {files: [...], lines: ...}`"
             self.faults.stop(name, "the workflow does not define drift", remedy)
-        elif name not in (DRIFT, *reports):
-            remedy = f"use one of: {closest_first(name, [DRIFT, *reports])}"
-            self.faults.stop(name, f"{shorten(name)} raises no requests", remedy)
+        self.faults.check_known(name, [DRIFT, *reports], f"{shorten(name)} raises no requests")
 
 
 # --- guards of pipelines

@@ -209,9 +209,8 @@ def _check_next(rows: Mapping[Text, _Phase], faults: Reader) -> None:
     for name, row in rows.items():
         others = [each for each, other in rows.items() if each != name and not other.recovers]
         target = row.next.upper()
-        if target and not row.recovers and target not in (*others, DONE):
-            remedy = f"use one of: {closest_first(target, (*others, DONE))}"
-            faults.stop(row.next, f"{shorten(target)} can't follow {name}", remedy)
+        if target and not row.recovers:
+            faults.check_known(target, [*others, DONE], f"{shorten(target)} can't follow {name}", where=row.next)
 
 
 def _read_gate_documents(nodes: Sequence[Node], known: Vocabulary, *, name: str) -> Workflow:
