@@ -229,10 +229,10 @@ def test_a_claim_as_it_is_asked_for_passes(begin: Begin, style: str) -> None:
         block = block.replace(template, value)
     said = read_blocks(read_claim_text([block]))
     assert (said.explicit, said.problems) == (True, ())
-    # Without the sentence, the answer tells what is missing; with the one that the prompt shows, it passes.
+    # Without the sentence, an indicator is missing; with the one that the prompt shows, it passes.
     gated.project.write({"said.txt": block})
     found = gated.json("claim", "said.txt")
-    assert found["next_hint"].startswith("1 more indicator: words of your own such as `")
+    assert (found["decision"], found["reason"]) == ("continue", "it reports done, with 1 indicator (2 needed)")
     sentence = prompt.partition("such as `")[2].partition("`")[0]
     gated.project.write({"said.txt": f"{sentence}\n\n{block}"})
     assert gated.json("claim", "said.txt")["decision"] == "complete"

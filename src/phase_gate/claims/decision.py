@@ -27,7 +27,7 @@ from phase_gate.claims.confidence import (
 )
 from phase_gate.gate.breaker import Breaker, at_time, observe_blocked_claim, observe_passed_claim
 from phase_gate.values import Value, replace
-from phase_gate.visible import count, name_first
+from phase_gate.visible import count
 from phase_gate.workflow.sections import ExitGate
 
 
@@ -94,17 +94,6 @@ class Decision(Value):
     @property
     def exit_code(self) -> int:
         return EXIT_CODES[self.decision]
-
-    @property
-    def missing(self) -> str:
-        """What the claim needs to pass if only indicators are missing; otherwise empty."""
-        left = self.threshold - self.indicators
-        if not self.claimed_done or self.passed or left < 1:
-            return ""
-        absent = [each for each in self.indicator_rows if not each.met]
-        words = name_first([f"`{each.name}`" for each in absent if each.kind == "pattern"], 3)
-        others = "".join(f", or {each.name} ({each.reason})" for each in absent if each.kind != "pattern")
-        return f"{count(left, 'more indicator')}: words of your own such as {words}{others}"
 
 
 def decide(blocks: StatusBlocks, prose: str, context: ClaimContext) -> tuple[Decision, Breaker]:

@@ -80,8 +80,6 @@ def _what_next(project: Project, done: DecidedClaim) -> tuple[str, str]:
         return standing.next_command, standing.next_hint
     if decision.is_claim and not decision.passed and not blocks.blocks:
         return "", _PRINT_AGAIN
-    if decision.missing:
-        return "", f"{decision.missing}; then: phase-gate claim FILE"
     if gate_1 is not None:
         return gate_1.next_command, gate_1.next_hint
     if decision.passed:

@@ -368,7 +368,6 @@ class Turn:
             outcome, reason = str(self.claim.decision), self.claim.reason
             session.tell("claim-weighed", f"  claim    {outcome}: {reason}", outcome=outcome, reason=reason)
             self.note("" if self.claim.passed else f"you claimed that it is done: {reason}")
-            self.note(self.claim.missing)
 
 
 def progress_of(task: Task) -> tuple[object, ...]:
