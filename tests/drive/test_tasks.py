@@ -206,13 +206,6 @@ def test_what_changed_while_a_review_waited_is_verified_again(task_list: TaskLis
     assert task_list.failures(1) == ["VERIFY_FAILURE"]
 
 
-def test_an_agent_that_ends_with_an_error_and_leaves_a_success_makes_a_weak_pass(task_list: TaskList) -> None:
-    task_list.plan((1,), script={1: {"executor": [works(1, exit=3)]}})
-    assert task_list.drive().has("failed with 3", "(weak)")
-    document = task_list.gated.json("verify", "status", "--task", slug_of(1))
-    assert "the executor ended with 3" in document["weak_because"]
-
-
 def test_a_malformed_verdict_is_told_to_people_and_to_the_reviewer(task_list: TaskList) -> None:
     again = {"expect": ["# Your last verdict did not count", "verdict can't be 'FINE'"]}
     task_list.plan((1,), script={1: {"reviewer": [{"report": {"verdict": "FINE"}}, again]}})

@@ -290,8 +290,7 @@ class TaskSource:
             if played.code:
                 return self._fail(current, failure, f"the agent {played.shown}, and {problem}")
             return self._fail(current, FailureType.MALFORMED, problem)
-        flags = (f"the {role} ended with {played.code}",) if played.code else ()
-        attachment = Attachment(data=played.data, name=f"the {role}'s {name}", by=author, flags=flags)
+        attachment = Attachment(data=played.data, name=f"the {role}'s {name}", by=author)
         failed = len(current.verification().failures)
         try:
             status = (report_execution if role == "executor" else review)(board, attachment)

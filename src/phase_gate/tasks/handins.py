@@ -44,8 +44,6 @@ class Attachment(Value):
     by: str | None = None
     #: The author if neither the command nor the file names one.
     user: str = ""
-    #: Why a pass with it is weak.
-    flags: tuple[str, ...] = ()
 
 
 class Claimed(Value):

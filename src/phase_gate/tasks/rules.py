@@ -315,11 +315,6 @@ class Overview(Value):
         ]
 
     @property
-    def next_task(self) -> Verification | None:
-        """The first task of the list that only waits for its first worker."""
-        return next(iter(self.ready(lambda row: False)), None)
-
-    @property
     def next_command(self) -> str:
         """The command to type if a task is finished, or none is given; empty if all are finished."""
         for wave in self.waves:
@@ -328,7 +323,7 @@ class Overview(Value):
         following = self.current or next((row for row in self.rows if row.status in _WAITING), None)
         if following is not None:
             return f"phase-gate verify status --task {following.task}"
-        if self.next_task is not None:
+        if self.ready(lambda row: False):
             return "phase-gate verify start"
         stuck = next((row for row in self.rows if row.status not in FINISHED), None)
         return "" if stuck is None else f"phase-gate verify status --task {stuck.task}"

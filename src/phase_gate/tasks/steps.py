@@ -98,12 +98,12 @@ def report_execution(board: TaskBoard, report: Attachment) -> TaskStatus:
         if isinstance(result, MalformedResultError):
             step.fail(FailureType.MALFORMED, f"{result.problem}; {result.remedy}")
         else:
-            _report(step, result, by=by, flags=report.flags)
+            _report(step, result, by=by)
         step.judge()
     return step.status
 
 
-def _report(step: Step, result: ExecutorResult, *, by: str, flags: tuple[str, ...]) -> None:
+def _report(step: Step, result: ExecutorResult, *, by: str) -> None:
     overdue = late(step.current, step.change.at)
     if overdue:
         step.fail(FailureType.TIMEOUT, overdue, lines=tuple(result.evidence.splitlines()[:5]))
@@ -113,7 +113,7 @@ def _report(step: Step, result: ExecutorResult, *, by: str, flags: tuple[str, ..
         result={key: each[:LONGEST] if isinstance(each, str) else each for key, each in spell_out(result).items()},
         by=by,
         tree=step.tree.digest,
-        flags=[*_doubts(result, step.current.spec.verify), *flags],
+        flags=list(_doubts(result, step.current.spec.verify)),
     )
     if result.status == "failure":
         step.fail(FailureType.EXECUTION_FAILURE, result.error)
@@ -152,7 +152,7 @@ def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
             _refuse_verdict(step, verdict, by=by, written=attachment.written)
             if verdict.is_approved:
                 _refuse_closed(step, changes)
-            reading = _record_verdict(step, verdict, changes, by=by, flags=attachment.flags)
+            reading = _record_verdict(step, verdict, changes, by=by)
         step.judge(reading, changes)
     return step.status
 
@@ -188,13 +188,14 @@ def _refuse_closed(step: Step, changes: TaskChanges) -> None:
             raise NotAllowedError(problem, remedy=guard.remedy)
 
 
-def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: str, flags: tuple[str, ...]) -> Signal:
+def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: str) -> Signal:
     overdue = late(step.current, step.change.at)
     if overdue:
         step.fail(FailureType.TIMEOUT, overdue, lines=verdict.findings[:5])
         return ABSENT
-    flags += () if verdict.confidence == "HIGH" else (f"confidence is {verdict.confidence}",)
-    flags += tuple(f"concern: {concern}" for concern in verdict.concerns)
+    flags = tuple(f"concern: {concern}" for concern in verdict.concerns)
+    if verdict.confidence != "HIGH":
+        flags = (f"confidence is {verdict.confidence}", *flags)
     if verdict.is_approved:
         waived = waived_files(step.change.state, changes, at=step.change.at)
         flags += tuple(f"waived: {path} changed, but the task does not list it" for path in waived)
