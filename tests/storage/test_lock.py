@@ -1,4 +1,4 @@
-"""The lock, between real processes."""
+"""The lock, between real processes; and which file system a folder is on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.errors import PhaseGateError, StateError, StorageError
-from phase_gate.storage.lock import KernelLock, hold_lock, is_free
+from phase_gate.storage.lock import NETWORK_TYPES, KernelLock, filesystem_type, hold_lock, is_free, network_warning
 from tests.storage.stores import begin, facts, open_store
 
 fcntl = pytest.importorskip("fcntl", reason="Windows has no flock")
@@ -238,3 +238,39 @@ def test_the_lock_on_a_file_that_was_taken_away_guards_nothing(tmp_path: Path, m
     monkeypatch.setattr(fcntl, "flock", too_late)
     with pytest.raises(BlockingIOError):
         KernelLock(path).take()
+
+
+# --- which file system a folder is on, by the mount table
+
+
+#: As the kernel writes it: source, mount point, type, options, and two numbers.
+TABLE = """\
+/dev/vda1 / ext4 rw,relatime 0 0
+proc /proc proc rw,nosuid 0 0
+server:/home /home nfs4 rw,vers=4.2 0 0
+/dev/vdb1 /home/dev/local xfs rw 0 0
+//server/share /mnt/with\\040space cifs rw 0 0
+/dev/vdc /mnt/twice ext4 rw 0 0
+host:/x /mnt/twice fuse.sshfs rw 0 0
+share /mnt/share 9p rw 0 0
+nothing /mnt/cut
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "expected"),
+    [
+        pytest.param("/homes/dev", "ext4", id="a-name-that-only-begins-like-a-mount"),
+        pytest.param("/home/dev/local/project", "xfs", id="the-innermost-mount-counts"),
+        pytest.param("/mnt/with space/project", "cifs", id="a-space-in-its-name"),
+        pytest.param("/mnt/twice/project", "fuse.sshfs", id="mounted-over-another"),
+        pytest.param("/mnt/cut/project", "ext4", id="a-row-that-is-cut-says-nothing"),
+    ],
+)
+def test_a_network_is_warned_of_with_a_way_out(tmp_path: Path, folder: str, expected: str) -> None:
+    table = tmp_path / "mounts"
+    table.write_text(TABLE, encoding="utf-8")
+    assert filesystem_type(Path(folder), table) == expected
+    warning = network_warning(Path(folder), table)
+    assert warning.startswith(f"{folder} is on {expected}: locks may not work" if expected in NETWORK_TYPES else "")
+    assert ("PHASE_GATE_DIR" in warning) is (expected in NETWORK_TYPES)

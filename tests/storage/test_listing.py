@@ -1,4 +1,4 @@
-"""Which files do not count although git does not ignore them: by their names, tracked or not."""
+"""Files beside the sources: which are outputs of tools, and which are data of the tests."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from phase_gate.storage.fingerprint import take_tree
+from phase_gate.project import Project as Place
+from phase_gate.storage.fingerprint import name_blob, take_tree
 from phase_gate.storage.listing import find_untracked_outputs, is_output
 from tests.storage.repositories import commit_all, git, write
+from tests.support import Project
 
 OUTPUTS = (
     *(".coverage", ".coverage.host.1.2", "htmlcov/index.html", "coverage.xml", "coverage.json", "coverage.lcov"),
@@ -80,3 +82,56 @@ def test_reports_that_options_name(repo: Path) -> None:
     assert take_tree(repo, reports=reports) == before
     write(repo / "src/app.py", "a = 1\n")
     assert take_tree(repo, reports=("src/app.py", *reports)) != before, "an option hides no source"
+
+
+# --- files beside the tests: which are data, which are outputs, and what stands for their contents
+
+
+#: Data and its neighbours; the last of them is what tools leave behind.
+TRACKED = ("tests/test_a.py", "tests/table.csv", "tests/notes.md")
+DATA = ("tests/data/prices.csv", "tests/new_helper.py", "tests/.env", "tests/größe ü.txt")
+LEFT_BEHIND = (
+    "tests/__pycache__/test_a.cpython-313.pyc",
+    "tests/.pytest_cache/v/cache/lastfailed",
+    "tests/.hypothesis/examples/a",
+    "tests/data/.mypy_cache/a.json",
+    "tests/old.pyc",
+    "tests/.test_a.py.swp",
+    "tests/test_a.py~",
+    "tests/.#test_a.py",
+    "tests/#test_a.py#",
+    "tests/.DS_Store",
+    "tests/.phase-gate/state.json",
+)
+
+
+def fill(root: Path, *names: str) -> None:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("x", encoding="utf-8")
+
+
+@pytest.fixture
+def repository(project: Project) -> Project:
+    fill(project.root, *TRACKED)
+    project.write({".gitignore": "*.log\n"})
+    project.commit_all()
+    fill(project.root, *DATA, *LEFT_BEHIND, "tests/run.log", "src/beside.csv")
+    return project
+
+
+def take(root: Path, *folders: str) -> dict[str, str]:
+    return Place.find(root, environment={}).take_data(folders, lambda path: True)
+
+
+@pytest.mark.processes
+def test_in_a_repository(repository: Project) -> None:
+    found = take(repository.root, "tests")
+    assert sorted(found) == sorted((*TRACKED, *DATA)), "not ignored, no output, and below that folder"
+
+
+def test_without_git_it_is_everything(tmp_path: Path) -> None:
+    fill(tmp_path, "tests/test_a.py", "tests/run.log", *DATA, *LEFT_BEHIND, "src/beside.csv")
+    found = take(tmp_path, "tests")
+    assert sorted(found) == sorted(("tests/test_a.py", "tests/run.log", *DATA))
+    assert set(found.values()) == {name_blob(b"x")}
