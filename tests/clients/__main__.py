@@ -28,7 +28,7 @@ PROMPT = "Children pay half. Work in phases, as the instructions of this project
 def play(client: Client, scenario: Scenario, programs: Path, folder: Path, patience: float = 1.0) -> tuple[str, float]:
     """Return what is not as expected, empty if all is; and the seconds that it took."""
     command = ("phase-gate", "drive", *scenario.drive) if scenario.drive else client.command
-    settings = f"agent: {client.name}, retry_wait: 1s, signal: agent, time_limit: {scenario.time_limit}"
+    settings = f"agent: {client.name}, signal: agent, time_limit: {scenario.time_limit}"
     rules = f"drive: {{{settings}}}\n" if scenario.drive else ""
     project = ClientProject(client, folder.resolve(), programs, rules=rules)
     if scenario.in_green:

@@ -80,7 +80,6 @@ drive:
   pytest: [-q]
   goal_file: TASK.md
   until: green
-  retry_wait: 0
   commit: true
   phases: {PLAN: claude, REVIEW: [my-agent, -r]}
   reviewers: [gemini, codex exec]
@@ -123,7 +122,6 @@ def test_a_full_file_keeps_every_word(tmp_path: Path) -> None:
         pytest=("-q",),
         goal_file="TASK.md",
         until="green",
-        retry_wait=0.0,
         commit=True,
         phases={"PLAN": ("claude",), "REVIEW": ("my-agent", "-r")},
         reviewers=("gemini", "codex exec"),
@@ -371,8 +369,7 @@ def test_no_number_is_below_its_bound(key: str, least: float) -> None:
     read(60)
     with pytest.raises(ConfigurationError) as caught:
         read(least - 1)
-    # A span of time has no sign.
-    assert caught.value.remedy == f"write {least} or more" or key == "drive.retry_wait"
+    assert caught.value.remedy == f"write {least} or more"
 
 
 # --- what a project says otherwise than its workflow

@@ -29,7 +29,7 @@ from tests.support import CALC, FAILING_TESTS, OURS, Result
 __all__ = ["begin", "stories"]
 
 #: What every driven project says: our plugin and no other in its runs, nothing to wait for.
-SETTINGS: dict[str, Any] = {"pytest": [*OURS, "-q"], "retry_wait": 0, "until": "GREEN"}
+SETTINGS: dict[str, Any] = {"pytest": [*OURS, "-q"], "until": "GREEN"}
 
 RED, RIGHT = FAILING_TESTS, CALC
 WRONG = CALC.replace("a + b", "a - b")

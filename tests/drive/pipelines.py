@@ -62,7 +62,6 @@ class PipelineDrive:
         drive = {
             "signal": "agent",
             "pytest": [*OURS, "-q"],
-            "retry_wait": 0,
             "agent": commands.pop("agent", []),
             "phases": commands,
             "reviewers": votes,

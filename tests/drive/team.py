@@ -60,7 +60,7 @@ class TaskList:
         for number in (each for wave in waves for each in wave):
             turns[name_of(number)] = {"executor": [works(number)], **(script or {}).get(number, {})}
         self.script.write_text(json.dumps(turns), encoding="utf-8")
-        usual = {"agent": self.words("executor"), "reviewers": " ".join(self.words("reviewer")), "retry_wait": 0}
+        usual = {"agent": self.words("executor"), "reviewers": " ".join(self.words("reviewer"))}
         files = {"phase-gate.yaml": json.dumps({"drive": {**usual, **settings}}) + "\n"}
         files[".gitignore"] = "tasks-*.yaml\n__pycache__/\n"
         self.gated.project.write(files)

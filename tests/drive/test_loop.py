@@ -40,16 +40,6 @@ def test_garbage_is_no_claim_and_moves_no_cursor(track: Begin) -> None:
     assert driven.state()["phase"] == "GREEN"
 
 
-def test_a_busy_client_is_waited_for_and_not_counted(track: Begin) -> None:
-    busy = {"exit": 1, "err": "API Error: 429 rate_limit_error\n"}
-    driven = track("red-exited").plan(busy, busy, {"write": {"calc.py": RIGHT}, **answer()}, signal="agent")
-    rows = driven.rows("--iterations", "1", code=0)
-    assert [row["event"] for row in rows].count("waits") == 2
-    assert driven.turns() == 3
-    assert len(driven.iterations()) == 1, "waiting is no iteration"
-    assert "tests-ended" not in [row["event"] for row in rows[: [row["event"] for row in rows].index("waits")]]
-
-
 def test_a_client_without_a_login_needs_a_person_at_once(track: Begin) -> None:
     driven = track("red-exited").plan(
         {"exit": 1, "say": "Invalid API key · Please run /login\n"},

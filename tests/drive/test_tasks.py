@@ -65,11 +65,12 @@ def test_a_time_out_is_tried_again_after_a_while(task_list: TaskList) -> None:
     assert task_list.failures(1) == ["TIMEOUT"]
 
 
-def test_a_busy_client_is_waited_for_and_not_counted(task_list: TaskList) -> None:
-    busy = {"exit": 1, "err": "API Error: 429 rate_limit_error\n", "report": None}
-    task_list.plan((1,), script={1: {"executor": [busy, works(1)], "reviewer": [busy, {}]}})
-    rows = task_list.rows(code=0)
-    assert [row["event"] for row in rows].count("waits") == 2
+def test_a_client_over_its_limits_is_no_failure_of_the_task(task_list: TaskList) -> None:
+    limited = {"exit": 1, "err": "API Error: 429 rate_limit_error\n", "report": None}
+    task_list.plan((1,), script={1: {"executor": [limited, works(1)], "reviewer": [limited, {}]}})
+    for _ in range(2):
+        assert "can't work: API Error: 429 rate_limit_error" in task_list.rows(code=13)[-1]["reason"]
+    task_list.rows(code=0)
     failed = [row["data"]["failure"]["counts"] for row in task_list.ledger(1, "attempt-failed")]
     assert failed == [False]
 

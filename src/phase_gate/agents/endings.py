@@ -58,9 +58,9 @@ class Ending(Value):
     message: str = ""
 
     @property
-    def is_for_people(self) -> bool:
-        """Whether only a person can fix it."""
-        return self.kind in ("no-login", "no-credit", "untrusted")
+    def trouble(self) -> str:
+        """Why it could not work, for a person; empty if it worked, or failed at its work."""
+        return "" if self.kind in ("ended", "failed") else self.message
 
 
 def classify(code: int | None, tail: str, *, is_known: bool) -> Ending:

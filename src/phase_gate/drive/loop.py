@@ -40,8 +40,6 @@ from phase_gate.workflow.sections import DriveSettings
 
 #: Bytes kept of a transcript: its beginning, and its end with the agent's summary. Then bytes of test output.
 _KEPT, _KEPT_OF_TESTS = 1 << 20, 256 * 1024
-#: Seconds: after this wait, it is worth asking a busy client again.
-_LONGEST_WAIT = 600.0
 _PAUSE = 0.1
 
 
@@ -72,8 +70,6 @@ class Session:
         self.project = replace(project, environment={**project.environment, MARK: marks})
         self.settings, self.watchers, self.goal = settings, watchers, goal
         self.interrupts = PatientInterrupts()
-        #: Turns in a row in which the client was busy.
-        self.waits = 0
         self._has_announced_end = False
 
     @property
@@ -158,10 +154,6 @@ class Step(Value):
     answer: Path
     #: For the status line. Its `limit` is the time limit.
     working: Working
-    #: Seconds left in the budget.
-    left: float
-    #: Whether the step still counts if it begins late, because its client was busy.
-    may_wait: bool = True
 
 
 class Played(Value):
@@ -169,15 +161,12 @@ class Played(Value):
 
     how: How
     code: int | None
-    #: Also those spent waiting for a busy client.
     seconds: float
     #: All of its output, and its standard output, which contains its claim.
     transcript: Path
     stdout: str
-    #: Why the client itself needs a person; empty if it does not.
+    #: Why the client can't work, and a person has to see to it; empty if it can.
     trouble: str = ""
-    #: Whether the client was refused for now, and the same call works later.
-    is_busy: bool = False
     #: The answer, up to the size limit; None if there is none.
     data: bytes | None = None
     #: The kinds of events that were recorded about the task meanwhile, but not by the drive.
@@ -204,26 +193,7 @@ def make_answer(session: Session, folder: Path, role: str) -> Path:
 
 
 def play(session: Session, step: Step) -> Played:
-    """Run an agent's turn. While its client is busy, wait, longer each time, and start it again.
-
-    The turn was interrupted if the user ends the wait, the budget is spent, or the step would begin too late.
-    """
-    seconds = 0.0
-    while True:
-        played = _let_work(session, step)
-        seconds += played.seconds
-        if not played.is_busy:
-            session.waits = 0
-            return replace(played, seconds=round(seconds, 3))
-        wait = session.settings.retry_wait * (1 << min(session.waits, 10))
-        session.waits += 1
-        left = max(0.0, step.left - seconds)
-        seconds += session.wait(step.working, min(wait, _LONGEST_WAIT, left), "the client is busy")
-        if not step.may_wait or session.is_asked_to_end or seconds >= step.left:
-            return replace(played, how="interrupted", seconds=round(seconds, 3))
-
-
-def _let_work(session: Session, step: Step) -> Played:
+    """Run an agent's turn."""
     project, client = session.project, step.client
     write_atomically(REAL, step.prompt, blot(step.text, find_secrets(project.environment)).encode(), durable=False)
     serial = step.store.read().serial
@@ -249,11 +219,10 @@ def _let_work(session: Session, step: Step) -> Played:
     played = Played(
         how=ended.how,
         code=ended.code,
-        seconds=ended.seconds,
+        seconds=round(ended.seconds, 3),
         transcript=ended.output,
         stdout=_read_text(ended.stdout),
-        trouble=trouble or (ending.message if ending.is_for_people else ""),
-        is_busy=ending.kind == "busy",
+        trouble=trouble or ending.trouble,
         data=_take_file(step.answer),
         recorded=tuple(line.event.kind for line in lines if line.seq > serial),
     )

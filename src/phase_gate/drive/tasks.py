@@ -238,8 +238,6 @@ class TaskSource:
             prompt=folder / f"{number:04}.{role}.md",
             answer=file,
             working=Working(role=role, where=current.task, number=row.attempt, limit=limit),
-            left=self.left,
-            may_wait=False,
         )
 
     def _client(self, role: str) -> Client:
@@ -278,9 +276,7 @@ class TaskSource:
         if played.how == "interrupted" or played.trouble:
             trouble = f"the agent can't work: {played.trouble}" if played.trouble else ""
             if role == "executor":  # the client stopped it, so the work did not fail
-                abandon_attempt(
-                    current, reason=trouble or "the agent was interrupted, or its client is busy", by=DRIVER
-                )
+                abandon_attempt(current, reason=trouble or "the agent was interrupted", by=DRIVER)
             return trouble
         if played.how == "timed-out":
             return self._fail(current, FailureType.TIMEOUT, f"the {role} was stopped after {played.seconds:.0f} s")

@@ -99,7 +99,7 @@ class Turn:
         task.store.make_folder()
         make_folder(REAL, task.store.drive_folder)
         answer, prompt = make_answer(session, self.folder, "signal"), self._file("agent.md")
-        # Not every iteration has a log: nothing may have changed, or the client was busy.
+        # Not every iteration has a log: nothing may have changed.
         log = max(self.folder.glob("*.tests.log"), default=None)
         text = write_prompt(
             session, task, self.workflow, self.phase, number=self.number, notes=notes, log=log, answer=answer
@@ -113,9 +113,7 @@ class Turn:
         settings = self.session.settings
         left = max(1.0, settings.budget.seconds - self.spent)
         working = self._working(role, min(settings.time_limit, left))
-        return Step(
-            client=client, store=self.task.store, text=text, prompt=prompt, answer=answer, working=working, left=left
-        )
+        return Step(client=client, store=self.task.store, text=text, prompt=prompt, answer=answer, working=working)
 
     def take(self, played: Played) -> None:
         """Take the agent's answer, and find out who has to vote on its work."""

@@ -120,8 +120,6 @@ class DriveSettings(Section):
     goal_file: str = field(default="", below_root="")
     #: The phase whose exit ends the drive; empty for the end of the cycle.
     until: str = ""
-    #: Seconds to wait if a client is busy, doubled each time in a row.
-    retry_wait: float = field(default=30.0, span=True, minimum=0)
     #: Whether to commit a verify task when it is approved.
     commit: bool = False
     #: The commands that work in single phases, each like `agent`.
