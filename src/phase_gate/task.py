@@ -97,7 +97,7 @@ class Task:
     def answer_file(self) -> Path | None:
         """The file that a drive gave its agent for the answer; None for all other users."""
         path = Path(self.project.environment.get(ANSWER_VARIABLE, ""))
-        is_agents = is_answer_name(path.name) and path.name.startswith("signal-") and self.store.is_driven()
+        is_agents = path.name.startswith("signal-") and is_answer_name(path.name) and self.store.is_driven()
         return path if is_agents else None
 
     def refuse_agent(self) -> None:

@@ -27,14 +27,18 @@ def hash_body(node: ast.AST, omitted: Collection[int] = frozenset()) -> str:
     tokens, mentions_docstrings = _spell(node, omitted, with_docstrings=False)
     if mentions_docstrings:  # then they are data, and a changed one is a changed test
         tokens, _ = _spell(node, omitted, with_docstrings=True)
-    return hashlib.sha256(b"".join(tokens)).hexdigest()[:HASH_LENGTH]
+    return digest(b"".join(tokens))
 
 
 def hash_alternatives(nodes: Sequence[ast.AST], omitted: Collection[int] = frozenset()) -> str:
     """Return one hash for all the definitions that a name may have, each in its own branch."""
     hashes = [hash_body(node, omitted) for node in nodes]
     # It is unknown which branch is taken, so a change in either counts.
-    return hashes[0] if len(hashes) == 1 else hashlib.sha256(" ".join(hashes).encode()).hexdigest()[:HASH_LENGTH]
+    return hashes[0] if len(hashes) == 1 else digest(" ".join(hashes).encode())
+
+
+def digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()[:HASH_LENGTH]
 
 
 def _spell(root: ast.AST, omitted: Collection[int], *, with_docstrings: bool) -> tuple[list[bytes], bool]:

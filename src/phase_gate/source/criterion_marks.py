@@ -7,11 +7,10 @@ names only the name is known.
 from __future__ import annotations
 
 import ast
-import hashlib
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from phase_gate.source.body_hash import hash_body
+from phase_gate.source.body_hash import digest, hash_body
 from phase_gate.source.syntax_names import (
     Definition,
     NamedFunction,
@@ -75,7 +74,7 @@ def likeness_in_source(tree: ast.Module) -> dict[str, str]:
     found = {}
     for test in named_functions(tree.body):
         own = [hash_body(part, omitted) for part in (test.node, *test.classes)]
-        found[test.name] = hashlib.sha256(" ".join((*own, *around)).encode()).hexdigest()
+        found[test.name] = digest(" ".join((*own, *around)).encode())
     return found
 
 

@@ -8,12 +8,11 @@ as a whole, only the pieces count that tests are made of: inherited bodies, fixt
 from __future__ import annotations
 
 import ast
-import hashlib
 import posixpath
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from phase_gate.source.body_hash import HASH_LENGTH, hash_alternatives, hash_body
+from phase_gate.source.body_hash import digest, hash_alternatives, hash_body
 from phase_gate.source.syntax_names import (
     Definition,
     FunctionNode,
@@ -60,14 +59,15 @@ def module_code(tree: ast.Module, *, tests: Collection[str]) -> tuple[ModuleStat
     omitted = _test_nodes(tree.body, "", tests)
     found = []
     for statement in tree.body:
-        if id(statement) in omitted or _is_docstring(statement, tree):
+        is_docstring = statement is tree.body[0] and _is_text(statement)
+        if id(statement) in omitted or is_docstring:
             continue
         for part in split_import(statement):
             binds = frozenset(bound_names(part))
             text = f"{getattr(part, 'name', '')} {hash_body(part, omitted)}"
             found.append(
                 ModuleStatement(
-                    hash=hashlib.sha256(text.encode()).hexdigest()[:HASH_LENGTH],
+                    hash=digest(text.encode()),
                     line=statement.lineno,
                     binds=binds,
                     is_harmless=_is_harmless(part, binds),
@@ -123,10 +123,6 @@ def find_changes(
     if +missing and not lines:
         return (0,)
     return tuple(lines)
-
-
-def _is_docstring(statement: ast.stmt, tree: ast.Module) -> bool:
-    return statement is tree.body[0] and _is_text(statement)
 
 
 def _is_text(statement: ast.stmt) -> bool:

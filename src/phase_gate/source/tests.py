@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import ast
 import fnmatch
-import hashlib
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from phase_gate.source.body_hash import HASH_LENGTH, hash_alternatives
+from phase_gate.source.body_hash import digest, hash_alternatives
 from phase_gate.source.syntax_names import Branches, Definition, FunctionNode, flat, flat_with_branches, last_name
 from phase_gate.values import Value
 
@@ -46,13 +45,10 @@ def find_tests(
 
     :param functions: as in pytest's `python_functions`: prefixes or globs; `classes` likewise.
     """
-    found = _Finder(_as_tree(source), functions, classes).find()
+    tree = source if isinstance(source, ast.Module) else parse_source(source)
+    found = _Finder(tree, functions, classes).find()
     tests = [SourceTest(name=name, line=live[-1].lineno, body=hash_alternatives(live)) for name, live in found.items()]
     return tuple(sorted(tests, key=lambda test: (test.line, test.name)))
-
-
-def _as_tree(source: str | bytes | ast.Module) -> ast.Module:
-    return source if isinstance(source, ast.Module) else parse_source(source)
 
 
 # --- which functions are tests
@@ -254,4 +250,4 @@ def hash_examples(text: str) -> str:
     except ValueError:
         return ""
     rows = [(each.source, each.want, sorted(each.options.items())) for each in examples]
-    return hashlib.sha256(repr(rows).encode("utf-8", "surrogatepass")).hexdigest()[:HASH_LENGTH] if rows else ""
+    return digest(repr(rows).encode("utf-8", "surrogatepass")) if rows else ""

@@ -21,10 +21,7 @@ REPORT_TITLE = "## Phase gate: "
 
 def is_answer_name(name: str) -> bool:
     """Return whether a file name is that of an answer: a role, and 16 random hexadecimal digits."""
-    role, _, rest = name.partition("-")
-    number, dot, ending = rest.partition(".")
-    is_number = len(number) == 16 and not set(number) - set("0123456789abcdef")
-    return role in ("signal", "executor", "reviewer", "vote") and is_number and dot + ending == ".yaml"
+    return re.fullmatch(r"(?:signal|executor|reviewer|vote)-[0-9a-f]{16}\.yaml", name) is not None
 
 
 def of_task(command: str, task: str) -> str:
