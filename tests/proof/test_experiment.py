@@ -70,13 +70,6 @@ def test_verdicts(controls: list[SandboxRun], treatments: list[SandboxRun], expe
         assert proof.why == "without the change: it took longer than 30 s"
 
 
-def test_an_honest_step_is_proven_and_names_what_it_notices(tmp_path: Path) -> None:
-    proof = prove(tmp_path, {"test_calc.py": TEST_ADD}, {"calc.py": ADD})
-    assert verdicts(proof) == {"test_add": "proven"}
-    assert proof.targets[0].notices == ("calc.py::add",)
-    assert proof.starts == 4, "without the change, with it, expecting something else, emptied"
-
-
 def test_a_function_that_no_target_notices(tmp_path: Path) -> None:
     idle = "\n\ndef idle():\n    return 3\n"
     code = f"def add(a, b):\n    idle()\n    return a + b\n{idle}{idle.replace('idle', 'unused')}"
@@ -87,10 +80,6 @@ def test_a_function_that_no_target_notices(tmp_path: Path) -> None:
 
 #: Steps that look odd and are honest.
 TWINS: Mapping[str, tuple[Mapping[str, str], Mapping[str, str | None]]] = {
-    "only-a-constant-changes": (
-        {"test_calc.py": "import calc\n\n\ndef test_add():\n    assert calc.LIMIT == 3\n", "calc.py": "LIMIT = 2\n"},
-        {"calc.py": "LIMIT = 3\n"},
-    ),
     "an-expected-exception": (
         {
             "test_calc.py": "import pytest\nimport calc\n\n\ndef test_add():\n"
@@ -243,7 +232,7 @@ def test_what_imports_a_module_does_not_call_the_function_in_its_first_line(tmp_
     assert {each.id.rpartition("_")[2]: each.notices for each in proof.targets} == {
         name: (f"calc.py::{name}",) for name in names
     }
-    assert proof.starts == 4
+    assert proof.starts == 4, "without the change, with it, expecting something else, emptied"
 
 
 # --- what a source gives its tests
