@@ -95,25 +95,13 @@ def test_the_pythons_are_those_that_the_package_promises() -> None:
     assert {name.partition("-")[0] for name in matrix["system"]} == {"ubuntu", "macos"}
 
 
-def test_the_modules_that_workflows_and_tox_call_exist() -> None:
-    texts = [path.read_text(encoding="utf-8") for path in (*FILES, ROOT / "tox.ini")]
-    called = {name for text in texts for name in re.findall(r"python -m ((?:tests|scripts)(?:\.\w+)+)", text)}
-    assert "tests.releases" in called
-    places = {name: ROOT.joinpath(*name.split(".")) for name in called}
-    missing = [
-        name
-        for name, place in places.items()
-        if not (place.with_suffix(".py").exists() or (place / "__main__.py").exists())
-    ]
-    assert missing == []
-
-
-@pytest.mark.parametrize("file", [CHECK, ROOT / "tox.ini"], ids=lambda path: path.name)
-def test_the_tests_that_are_named_exist(file: Path) -> None:
-    """A name that is not there keeps all the others from running."""
-    named = re.findall(r"(?<![\w/])tests/[\w./]*\w", file.read_text(encoding="utf-8"))
-    assert named
-    assert [path for path in named if not (ROOT / path).exists()] == []
+@pytest.mark.parametrize("file", [*FILES, CHECK, ROOT / "tox.ini"], ids=lambda path: path.name)
+def test_the_tests_and_modules_that_are_named_exist(file: Path) -> None:
+    """pytest runs nothing at all where one of its arguments is not there."""
+    text = file.read_text(encoding="utf-8")
+    modules = re.findall(r"python -m ((?:tests|scripts|bench)\b[.\w]*)", text)
+    named = [*(each.replace(".", "/") for each in modules), *re.findall(r"(?<![\w/])tests/[\w./]*\w", text)]
+    assert [each for each in named if not ((ROOT / each).exists() or (ROOT / f"{each}.py").exists())] == []
 
 
 def test_nothing_is_published_before_the_wheels_were_tested() -> None:
