@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from phase_gate.drive.loop import Session
-from phase_gate.drive.view import Working
+from phase_gate.drive.loop import Session, Working
 from phase_gate.evidence.process.run import Ended
 from phase_gate.workflow.model import Phase
 from tests.cli.conftest import Begin, CommandProject, begin, stories

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
+from phase_gate.drive.loop import Working, render_status
 from tests.drive.conftest import RED, RIGHT, Start, Track, answer
 from tests.evidence.processes import is_alive
 
@@ -115,3 +116,15 @@ def test_a_killed_driver_is_resumed(track: Begin, start: Start) -> None:
     (first, second) = driven.events("drive-started")
     assert (first["resumed"], second["resumed"]) == (False, True)
     assert second["settings"]["budget"] == {"iterations": 4}, "the budget is the one that it began with"
+
+
+@pytest.mark.parametrize(
+    ("working", "status"),
+    [
+        (Working(role="agent", where="GREEN", number=3, limit=1200), "GREEN 3 · agent works 1m 02s of 20m"),
+        (Working(role="reviewer", where="part", number=2), "part 2 · reviewer works 1m 02s"),
+        (Working(role="tests", where="RED", number=1), "RED 1 · tests run 1m 02s"),
+    ],
+)
+def test_the_status_line(working: Working, status: str) -> None:
+    assert render_status(working, 62.0) == status

@@ -17,10 +17,9 @@ from phase_gate.cli._streams import draw, read_given, render_json, say, screen_w
 from phase_gate.cli.verify import is_finished, open_board
 from phase_gate.drive.clients import find_roles
 from phase_gate.drive.drive_state import Outcome, find_drive
-from phase_gate.drive.loop import Session, Watchers, drive
+from phase_gate.drive.loop import Happening, Session, Watchers, drive
 from phase_gate.drive.phases import PhaseSource
 from phase_gate.drive.tasks import TaskSource
-from phase_gate.drive.view import Happening
 from phase_gate.errors import NotAllowedError, PhaseGateError, TaskNameError, UsageError
 from phase_gate.evidence.process.tree import ending_signals
 from phase_gate.storage.store import now

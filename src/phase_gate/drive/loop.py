@@ -11,7 +11,7 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,7 +20,6 @@ from phase_gate.agents.endings import classify
 from phase_gate.bound import sha256
 from phase_gate.drive.clients import Client, choose_environment
 from phase_gate.drive.drive_state import Decision, Outcome
-from phase_gate.drive.view import Happening, Working, render_status
 from phase_gate.errors import RollbackError
 from phase_gate.evidence.process.output import blot, find_secrets
 from phase_gate.evidence.process.run import Ended, How, run_process
@@ -33,7 +32,8 @@ from phase_gate.storage.store import DRIVER, TaskStore
 from phase_gate.task import Task
 from phase_gate.tasks.handins import MAX_SIZE
 from phase_gate.tasks.rules import seconds_between
-from phase_gate.values import Value, replace
+from phase_gate.values import Value, field, replace
+from phase_gate.visible import show_line, show_rows
 from phase_gate.workflow.model import Phase
 from phase_gate.workflow.names import ANSWER_VARIABLE, show_duration
 from phase_gate.workflow.sections import DriveSettings
@@ -41,6 +41,53 @@ from phase_gate.workflow.sections import DriveSettings
 #: Bytes kept of a transcript: its beginning, and its end with the agent's summary. Then bytes of test output.
 _KEPT, _KEPT_OF_TESTS = 1 << 20, 256 * 1024
 _PAUSE = 0.1
+
+
+# --- what is shown: events as lines, and the status line
+
+
+class Happening(Value):
+    """An event of a running drive: a view prints its lines, and `--json` its data."""
+
+    kind: str
+    at: str
+    #: For people; empty if the next event shows what happens.
+    lines: tuple[str, ...] = ()
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        return show_rows(self.lines)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The line of `phase-gate drive --json`."""
+        return {"event": self.kind, "at": self.at, **self.data}
+
+
+class Working(Value):
+    """Who is working."""
+
+    #: `agent`, `tests`, `executor`, `verify`, `reviewer`, a voter's name, or `waits`.
+    role: str
+    #: The phase or the task, and the number of the iteration or the attempt.
+    where: str
+    number: int
+    #: The time limit in seconds; 0 for none.
+    limit: float = 0.0
+
+
+_DOING = {"tests": "tests run", "verify": "verify command runs", "waits": "waits"}
+
+
+def render_status(working: Working, seconds: float) -> str:
+    """Return the status line, which is redrawn: who works, and for how long."""
+    doing = _DOING.get(working.role, f"{working.role} works")
+    limit = f" of {show_duration(working.limit)}" if working.limit else ""
+    return show_line(f"{working.where} {working.number} · {doing} {show_duration(seconds)}{limit}")
+
+
+# --- a drive
 
 
 class Watchers(Value):
@@ -107,8 +154,8 @@ class Session:
             self.note("ends when this is done; Ctrl-C again ends it at once")
         self.watchers.progress(render_status(working, seconds))
 
-    def wait(self, working: Working, seconds: float, why: str) -> float:
-        """Wait by the ledger's clock, until the user interrupts; return the seconds waited."""
+    def wait(self, working: Working, seconds: float, why: str) -> None:
+        """Wait by the ledger's clock, until the user interrupts."""
         seconds = round(seconds, 1)
         self.tell("waits", f"  waits    {show_duration(seconds)}: {why}", seconds=seconds, reason=why)
         began, waits = store.now(), replace(working, role="waits", limit=seconds)
@@ -116,7 +163,6 @@ class Session:
         while (left := seconds + 0.01 - seconds_between(began, store.now())) > 0 and not self.is_asked_to_end:
             self.show(waits, max(0.0, seconds - left))
             pause(min(_PAUSE, left))
-        return round(seconds_between(began, store.now()), 3)
 
     def run(self, words: list[str], working: Working, log: Path, limit: int, **more: Any) -> Ended:
         """Run a command to its end, its time limit, or an interrupt, and show who is working."""

@@ -23,10 +23,6 @@ _WAYS = (
 _ASKED = "retry, skip or investigate: "
 
 
-def _person(session: Session, reason: str) -> Person:
-    return Person(by=who_am_i(session.project.environment), reason=reason, is_at_terminal=True)
-
-
 def ask_for_signal(session: Session, reason: str) -> Signal | None:
     """Ask for the signal of Gate 2; None if there is no terminal, or no answer."""
     if session.watchers.ask is None or session.is_asked_to_end:
@@ -64,7 +60,7 @@ def ask_about_task(session: Session, current: TaskSession, reason: str) -> bool:
 
 def _decide_by(session: Session, current: TaskSession, way: str, rest: str) -> None:
     kind, _, why = rest.partition(" ") if way == "skip" else ("", "", rest)
-    person = _person(session, why)
+    person = Person(by=who_am_i(session.project.environment), reason=why, is_at_terminal=True)
     if way == "skip":
         skip_task(current, person, kind=kind)
     elif not why:

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping
 from phase_gate.drive.agent_prompts import write_review
 from phase_gate.drive.clients import Client, Roles
 from phase_gate.drive.drive_state import Decision, Outcome
-from phase_gate.drive.loop import Played, Session, Step, make_answer
+from phase_gate.drive.loop import Played, Session, Step, Working, make_answer
 from phase_gate.drive.prompt_user import ask_about_task
-from phase_gate.drive.view import Working
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError
 from phase_gate.storage import store
 from phase_gate.storage.lock import KernelLock, is_free
@@ -225,7 +224,8 @@ class TaskSource:
         number = 1 + max((int(path.name[:4]) for path in folder.glob("[0-9][0-9][0-9][0-9].*")), default=0)
         self._announce_step(row, role)
         if role == "reviewer":
-            text, step, began = write_review(current, row, session.relative(file)), "review", _verified_at(row)
+            assert row.check is not None, "what is reviewed was verified"
+            text, step, began = write_review(current, row, session.relative(file)), "review", row.check.ended_at
         else:
             text, step, began = write_executor_prompt(current, answer=session.relative(file)), "executor", row.began_at
         limit = session.settings.time_limit
@@ -327,11 +327,6 @@ class TaskSource:
 def _is_blocked(row: Verification) -> bool:
     """Return whether a task is blocked, and no person has resumed it since."""
     return row.status is Status.BLOCKED and row.resumed_after < len(row.failures)
-
-
-def _verified_at(row: Verification) -> str:
-    assert row.check is not None, "what is reviewed was verified"
-    return row.check.ended_at
 
 
 def _unlisted(status: TaskStatus) -> str:

@@ -15,8 +15,7 @@ from phase_gate.decisions.signalling import give_signal
 from phase_gate.drive.agent_prompts import write_ballot, write_prompt
 from phase_gate.drive.clients import Client, Roles
 from phase_gate.drive.drive_state import require_drive
-from phase_gate.drive.loop import Played, Session, Step, make_answer, run_suite
-from phase_gate.drive.view import Working
+from phase_gate.drive.loop import Played, Session, Step, Working, make_answer, run_suite
 from phase_gate.errors import NotAllowedError, PhaseGateError, StateError, StorageError
 from phase_gate.exit_codes import NOT_TRUSTED
 from phase_gate.gate.state import Event
