@@ -180,12 +180,9 @@ class Task:
     @property
     def next_step(self) -> str:
         """What to type to have the present phase judged again."""
-        return step_command(self._phase_to_type, self.state.task, takes_run=self.takes_run)
-
-    @property
-    def _phase_to_type(self) -> str:
         # Rules that are kept need not be those that `auto` would look into.
-        return str(self.state.phase) if self.state.is_pipeline else "auto"
+        phase = str(self.state.phase) if self.state.is_pipeline else "auto"
+        return step_command(phase, self.state.task, takes_run=self.takes_run)
 
     @functools.cached_property
     def takes_run(self) -> bool:

@@ -2,8 +2,8 @@
 
 Pure. A dataclass writes and compiles its methods when its module is imported: four million instructions a class, on
 top of the eighty that importing `dataclasses` takes. With some seventy values that was half of what a short run paid
-for us, and most of what `phase-gate check` took. Here all values share their methods,
-and a value holds its fields in a dictionary.
+for us, and most of what `phase-gate check` took. Here all values share their methods, and a value holds its fields in a
+dictionary.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def test_a_page_needs_its_extra(begin: Begin, monkeypatch: pytest.MonkeyPatch) -
     assert "passed" not in ran.out
 
 
-# --- audit: who may accept a rollback is in tests/storage/test_rollback_guard.py, with a real terminal
+# --- audit: who may accept a rollback is in tests/storage/test_opening.py, with a real terminal
 
 
 def damage_first_run(gated: CommandProject) -> None:

@@ -32,8 +32,6 @@ _PASSWORD = re.compile(r"://[^?]*:[^?]*@|[?&](?:ssl)?password=|[?&][^=&]*%[^=&]*
 
 #: What an address in a database begins with.
 _DATABASE = ("postgresql://", "postgres://")
-#: And one on a git remote.
-_GIT = "git:"
 
 FORMS = "git:REMOTE#PROJECT, or postgresql://HOST/DATABASE#PROJECT"
 
@@ -53,7 +51,7 @@ class StoreAddress(Value):
 
     def __str__(self) -> str:
         """Return it as messages and the ledger may show it: without a password, which a database's never has."""
-        place = self.place if self.kind == POSTGRESQL else f"{_GIT}{hide_secret(self.place)}"
+        place = self.place if self.kind == POSTGRESQL else f"{GIT}:{hide_secret(self.place)}"
         return f"{place}#{self.project}"
 
 
@@ -78,8 +76,9 @@ def parse_address(text: str) -> StoreAddress:
         )
     if place.startswith(_DATABASE):
         return StoreAddress(kind=POSTGRESQL, place=place, project=project)
-    if place.startswith(_GIT) and place != _GIT:
-        return StoreAddress(kind=GIT, place=place.removeprefix(_GIT), project=project)
+    kind, _, remote = place.partition(":")
+    if kind == GIT and remote:
+        return StoreAddress(kind=GIT, place=remote, project=project)
     raise UsageError(f"{hide_secret(text)!r} is no store that we know", remedy=f"write {FORMS}")
 
 

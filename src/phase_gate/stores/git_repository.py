@@ -24,7 +24,7 @@ from subprocess import PIPE, Popen, TimeoutExpired
 
 from phase_gate.bound import sha1
 from phase_gate.errors import RollbackError, StoreUnreachableError, TamperedError
-from phase_gate.storage.files import REAL, exists, read_bytes, refusing, remove_file, write_atomically
+from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, refusing, remove_file, write_atomically
 from phase_gate.storage.git_command import GIT_SETTINGS, NO_HOOKS, find_git, read_batch
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.root import make_state_folder, refuse_links
@@ -172,7 +172,7 @@ class Repository:
         with refusing(leads_elsewhere), contextlib.suppress(FileNotFoundError):
             REAL.unlink(leads_elsewhere)
         for name in ("objects", "refs"):
-            _make_folder(self.folder / name)
+            make_folder(REAL, self.folder / name)
         for name, content in (("config", _CONFIG), ("HEAD", _HEAD)):
             if read_bytes(self.folder / name) != content:
                 self._write_file(self.folder / name, content)
@@ -196,7 +196,7 @@ class Repository:
         # Not in the same folder: a process that is killed here would leave a file, which git reads as a broken ref.
         temporary = self.folder / os.urandom(8).hex()
         write_atomically(REAL, temporary, content, durable=False)
-        _make_folder(path.parent)
+        make_folder(REAL, path.parent)
         with refusing(path):
             REAL.replace(temporary, path)
 

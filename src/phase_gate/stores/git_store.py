@@ -44,8 +44,8 @@ class GitStore:
         """
         self.shown = str(address)
         self._prefix, self._remote = f"{_TASKS}/{address.project}", remote
-        self._folder = folder / f"git-{sha256(f'{remote}#{address.project}'.encode()).hexdigest()[:16]}"
-        self._repository = Repository(self._folder / "repository.git", self.shown, environment)
+        own = folder / f"git-{sha256(f'{remote}#{address.project}'.encode()).hexdigest()[:16]}"
+        self._repository = Repository(own / "repository.git", self.shown, environment)
 
     # --- the protocol ---------------------------------------------------------------------------------------------
 

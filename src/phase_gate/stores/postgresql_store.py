@@ -196,7 +196,7 @@ class PostgresqlStore:
             with contextlib.closing(_connect(self._place)) as connection:
                 cursor = connection.execute(statement, values or None, binary=bool(values))
                 return cursor.fetchall() if cursor.description else []
-        except (psycopg.Error, _LateError) as error:
+        except psycopg.Error as error:
             raise self._translate(error) from None
 
     def _translate(self, error: Any) -> MovedError | StoreUnreachableError:
@@ -246,10 +246,6 @@ _DEFAULTS = {
 }
 
 
-class _LateError(Exception):
-    """No answer within the limit."""
-
-
 def _load_psycopg() -> Any:
     """Return psycopg. Raises StoreUnreachableError where it is not installed."""
     try:
@@ -282,7 +278,7 @@ def _limited() -> Any:
 
 
 def _until(asks: Generator[Any, Any, Any], end: float) -> Generator[Any, Any, Any]:
-    """Hand on what psycopg waits for. Raises _LateError when the time is over."""
+    """Hand on what psycopg waits for. Raises its error for a lost connection when the time is over."""
     ready = None
     while True:
         try:
@@ -291,4 +287,4 @@ def _until(asks: Generator[Any, Any, Any], end: float) -> Generator[Any, Any, An
             return stop.value
         ready = yield wanted
         if not ready and time.monotonic() > end:
-            raise _LateError(f"no answer within {ANSWER_TIMEOUT:g} s")
+            raise _load_psycopg().OperationalError(f"no answer within {ANSWER_TIMEOUT:g} s")

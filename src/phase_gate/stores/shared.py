@@ -53,14 +53,12 @@ class SharedStore(Protocol):
 
         Raises RollbackError if its ledger does not have that line.
         """
-        raise NotImplementedError
 
     def read_all(self, known: Mapping[str, Head]) -> Mapping[str, Tail]:
         """Return the lines of each task after the known one, in one query; unknown tasks as a whole.
 
         For a task that fails, return another last line than the known one and no rows: `read` raises the error.
         """
-        raise NotImplementedError
 
     def append(self, task: str, after: Head, last: Head, rows: bytes, objects: Mapping[str, bytes]) -> None:
         """Add a transaction after the line `after`, all of it or nothing.
@@ -70,11 +68,9 @@ class SharedStore(Protocol):
 
         :param last: the last line among the rows.
         """
-        raise NotImplementedError
 
     def list_tasks(self) -> tuple[str, ...]:
-        raise NotImplementedError
+        """Return the names of all tasks that have a ledger."""
 
     def forget(self, task: str) -> None:
         """Forget what this machine has seen of a task: a person accepts what the store has now."""
-        raise NotImplementedError
