@@ -48,17 +48,12 @@ def test_the_text_has_file_line_and_remedy(begin: Begin) -> None:
         "tdd: nothing wrong in workflow tdd, 4 phases",
     ]
     assert gated.files() == before, "it only looks"
-
-
-def test_the_document_has_them_file_by_file(begin: Begin) -> None:
-    gated = begin("")
-    gated.project.write({"wrong.yaml": WRONG})
-    document = gated.json("workflow", "check", "wrong.yaml", "tdd", "missing.yaml")
+    document = gated.json("workflow", "check", "rules/wrong.yaml", "tdd", "missing.yaml")
     wrong, tdd, missing = document["files"]
-    assert (wrong["file"], wrong["workflow"]) == ("wrong.yaml", None)
+    assert (wrong["file"], wrong["workflow"]) == ("rules/wrong.yaml", None)
     assert wrong["problem"] == {
         "slug": "bad-workflow",
-        "problem": "wrong.yaml:4:12: phases.WORK.tests can't be 'passed'",
+        "problem": "rules/wrong.yaml:4:12: phases.WORK.tests can't be 'passed'",
         "remedy": "use one of: passing, failing, none",
     }
     assert tdd == {"file": "tdd", "workflow": "tdd", "problem": None}

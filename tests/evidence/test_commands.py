@@ -38,18 +38,14 @@ def log(tmp_path: Path, name: str = "build") -> Path:
     return tmp_path / ".phase-gate" / "evidence" / f"{name}.txt"
 
 
-@pytest.mark.parametrize(("code", "is_ok"), [("pass", True), ("raise SystemExit(3)", False)])
-def test_the_exit_code_is_the_evidence(tmp_path: Path, code: str, is_ok: bool) -> None:
-    measured = measure(tmp_path, python(code))
-    assert measured.metrics == {"build_ok": is_ok}
-    assert measured.warnings == ()
-    assert [(each.slug, each.id) for each in measured.findings] == [] if is_ok else [("command-failed", "build")]
-
-
-def test_its_output_is_kept_and_named_where_it_fails(tmp_path: Path) -> None:
+def test_the_exit_code_is_the_evidence_and_the_output_is_kept(tmp_path: Path) -> None:
+    assert measure(tmp_path, python("pass")) == Measured(metrics={"build_ok": True})
     measured = measure(tmp_path, python("import sys; print('out', flush=True); sys.exit('err')"))
+    assert (measured.metrics, measured.warnings) == ({"build_ok": False}, ())
+    (finding,) = measured.findings
+    assert (finding.slug, finding.id) == ("command-failed", "build")
+    assert finding.detail.endswith("ended with 1: its output is in .phase-gate/evidence/build.txt")
     assert log(tmp_path).read_text(encoding="utf-8").split() == ["out", "err"]
-    assert measured.findings[0].detail.endswith("ended with 1: its output is in .phase-gate/evidence/build.txt")
 
 
 def test_one_that_takes_too_long_is_unknown_and_ended_with_its_children(tmp_path: Path) -> None:

@@ -201,22 +201,15 @@ def test_nothing_was_measured_when_the_phase_began(folder: Code) -> None:
 # Without the extra
 
 
-@pytest.fixture
-def without_ruff(quality_extra: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ruff_it_is_unknown_and_only_rules_that_ask_by_name_are_told(
+    folder: Code, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "ruff", None)
-
-
-@pytest.mark.usefixtures("without_ruff")
-def test_without_ruff_everything_is_unknown_and_no_user_is_told(folder: Code) -> None:
     folder.write(calc=CLEAN).begin_cycle().begin_phase()
     assert folder.memory == {"sources": None, "quality": None}
     assert folder.read() == Measured()
-
-
-@pytest.mark.usefixtures("without_ruff")
-def test_a_user_whose_rules_ask_by_name_is_told_what_to_install(folder: Code) -> None:
     folder.wanted = frozenset({"quality_delta", "no_more_improvements_identified", "tests_failing"})
-    assert folder.write(calc=CLEAN).read().warnings == (
+    assert folder.read().warnings == (
         "quality_delta is unknown: ruff is not installed; pip install 'pytest-phase-gate[quality]'",
     )
 

@@ -152,15 +152,9 @@ def test_most_have_it_right_so_the_odd_one_is_named() -> None:
     assert _refusal(shards).problem.startswith("shard 1/4 (999999999999) and shard 2/4")
 
 
-def test_a_copy_of_a_record_does_no_harm() -> None:
+def test_a_copy_a_patch_release_of_python_and_an_empty_shard_do_no_harm() -> None:
     assert len(combine_shards([*pair(), replace(pair()[1], file="copy/2-of-2")]).outcomes) == 4
-
-
-def test_a_patch_release_of_python_does_no_harm() -> None:
     assert len(combine_shards(pair(python="3.13.7")).outcomes) == 4
-
-
-def test_a_shard_may_be_empty() -> None:
     facts = combine_shards([shard(1, *IDS), shard(2, exit_status=5, tally={"deselected": 4})])
     assert (len(facts.outcomes), facts.exit_status, facts.tally) == (4, 0, {"passed": 4})
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 
 from phase_gate.agents import install
 from phase_gate.agents.agent_table import AGENT_NAMES, load_agent
 from phase_gate.cli._call import Call, Done
 from phase_gate.config.configuration import read_own_table
-from phase_gate.errors import NotAllowedError, StorageError, UsageError
+from phase_gate.errors import NotAllowedError, UsageError
 from phase_gate.report.prompt import render_prompt
 from phase_gate.visible import show_rows
 from phase_gate.workflow.settings import PYPROJECT
@@ -58,15 +59,9 @@ def init(call: Call) -> Done:
     document = {"path": str(path), "content": TEMPLATE}
     if call.arguments.dry_run:
         return Done(text=TEMPLATE.rstrip(), document={**document, "written": False})
-    try:
-        with open(path, "x", encoding="utf-8") as stream:
-            stream.write(TEMPLATE)
-    except FileExistsError:
-        raise NotAllowedError(f"{path.name} is there already", remedy="edit it; nothing was changed") from None
-    except OSError as error:
-        raise StorageError(
-            f"{path.name} could not be written: {error.strerror}", remedy="make the folder writable"
-        ) from error
+    if os.path.lexists(path):
+        raise NotAllowedError(f"{path.name} is there already", remedy="edit it; nothing was changed")
+    install.write_edit(project, install.Edit(path=path.name, before=None, after=TEMPLATE))
     return Done(text=f"wrote {path}", document={**document, "written": True}, next_command="pytest --phase=red")
 
 

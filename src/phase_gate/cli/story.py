@@ -185,7 +185,6 @@ def report(call: Call) -> Done:
     output = None if name is None else check_report(f"--output={name}", call.start / name, STORY_SUFFIXES)
     project = call.project()
     story = read_story(project, call.store(project))
-    runs = len(story.runs) + story.runs_left_out
     # Write the report even then: this is when it is needed most.
     code = exit_codes.OPEN if story.ledger.is_intact else exit_codes.NOT_TRUSTED
     document: dict[str, Any] = {"task": story.task, "root": story.root, "problem": story.ledger.problem or None}
@@ -195,7 +194,7 @@ def report(call: Call) -> Done:
         text = render_story(story).rstrip("\n")
         return Done(text=text, document={**document, "markdown": text}, code=code, is_file=True)
     document |= {"file": str(output), "bytes": write_story(output, story)}
-    message = f"{call.arguments.output}: {count(runs, 'run')}, {count(story.ledger.events, 'event')}"
+    message = f"{call.arguments.output}: {count(story.all_runs, 'run')}, {count(story.ledger.events, 'event')}"
     if not story.ledger.is_intact:
         message += f"\n  not trusted: {story.ledger.problem}\n  try: {story.ledger.remedy}"
     return Done(text=message, document=document, code=code)
