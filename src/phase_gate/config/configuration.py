@@ -82,7 +82,7 @@ def _read_overlay(reader: Reader, table: Table) -> Overlay:
             problem = f"phase {key.upper()} is defined twice"
             reader.stop(key, problem, "keep one; upper and lower case are the same")
         assert isinstance(key, Text)
-        phases[Text.of(key.upper(), key.at, key.path)] = phase
+        phases[Text.like(key, key.upper())] = phase
         if phase.replace and phase.condition is None:
             row = find(table, "phases", key, "replace")
             reader.stop(row, "there is no condition to replace the workflow's", "add one, or take replace out")

@@ -50,10 +50,9 @@ def _load_criteria(given: str, *, base: Path, root: Path, if_missing: str) -> Cr
     name = relative_id(path, root)
     suffix = path.suffix.lower()
     if suffix not in (*_MARKDOWN, *_YAML):
-        raise CriteriaError(
-            f"{cut(given)!r} is neither a number nor a file of criteria",
-            f"give a whole number of 1 or more, or a file that ends in {', '.join((_MARKDOWN[0], *_YAML))}",
-        )
+        problem = f"{cut(given)!r} is neither a number nor a file of criteria"
+        remedy = f"give a whole number of 1 or more, or a file that ends in {', '.join((_MARKDOWN[0], *_YAML))}"
+        raise CriteriaError(problem, remedy)
     data = read_bytes(path, name=name, error=CriteriaError, if_missing=if_missing)
     try:
         if suffix in _MARKDOWN:
@@ -73,10 +72,8 @@ def _refuse_repetition(listed: tuple[Criterion, ...], name: str) -> None:
     for each in listed:
         before = first.setdefault(each.id, each)
         if before is not each:
-            raise CriteriaError(
-                f"{name}:{each.line}: {each.id} occurs twice, first in line {before.line}",
-                "give each criterion an id of its own",
-            )
+            problem = f"{name}:{each.line}: {each.id} occurs twice, first in line {before.line}"
+            raise CriteriaError(problem, "give each criterion an id of its own")
 
 
 def _from_yaml(node: Node, name: str) -> tuple[Criterion, ...]:

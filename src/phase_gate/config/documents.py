@@ -214,7 +214,7 @@ def _make_node(value: object, path: tuple[str, ...], places: Mapping[tuple[str, 
     at, dotted = places.get(path, around), ".".join(path[len(TABLE) :])
     if isinstance(value, dict):
         nodes = {key: _make_node(inner, (*path, key), places, at) for key, inner in value.items()}
-        return Table.of({Text.of(key, node.at, node.path): node for key, node in nodes.items()}, at, dotted)
+        return Table.of({Text.like(node, key): node for key, node in nodes.items()}, at, dotted)
     if isinstance(value, list):
         items = [_make_node(each, (*path, ""), places, at) for each in value]
         for item in items:

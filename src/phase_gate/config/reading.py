@@ -55,6 +55,11 @@ class _Placed:
         vars(made).update(at=at, path=path, **more)
         return made
 
+    @classmethod
+    def like(cls, node: Node, content: Any) -> Self:
+        """Return a content at the place of another node."""
+        return cls.of(content, node.at, node.path)
+
 
 class Text(_Placed, str):
     """One text; `is_plain` if it has no quotes, so that it can be read as a number or a boolean."""
@@ -213,7 +218,7 @@ class Reader:
         if "blank" in metadata and isinstance(row, Text) and (row.is_null or not row.strip()):
             return default_of(kind, name)
         if "short" in metadata and isinstance(row, Text):
-            row = Table.of({Text.of(metadata["short"], row.at, row.path): row}, row.at, row.path)
+            row = Table.like(row, {Text.like(row, metadata["short"]): row})
         if "or_one" in metadata:
             row = _as_list(row)
         value: Any = self._span(row) if "span" in metadata else reader(kind, name)(row, self)
@@ -239,7 +244,7 @@ class Reader:
     def _normalize(self, row: Node) -> Text:
         """Return the canonical text of a condition. Its names are not checked."""
         try:
-            return Text.of(normalize(self.text(row)), row.at, row.path)
+            return Text.like(row, normalize(self.text(row)))
         except ConditionError as error:
             self.stop(row, f"{row.path}: {error.problem}", error.remedy)
 
@@ -340,5 +345,5 @@ class Reader:
 def _as_list(row: Node) -> Node:
     """Return a text as a list with one item; in a table, each of its texts."""
     if isinstance(row, Table):
-        return Table.of({key: _as_list(each) for key, each in row.items()}, row.at, row.path)
-    return Items.of([row], row.at, row.path) if isinstance(row, Text) else row
+        return Table.like(row, {key: _as_list(each) for key, each in row.items()})
+    return Items.like(row, [row]) if isinstance(row, Text) else row

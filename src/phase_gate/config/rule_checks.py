@@ -176,10 +176,7 @@ class PipelineCheck(Value, kw_only=False):
         for name in phase.raises:
             self._check_source(name)
         if phase.recovers:
-            artifacts = self.rules.artifacts
-            records = [
-                name for name in requires.artifacts if name in artifacts and artifacts[name].schema == ROOT_CAUSE
-            ]
+            records = [name for name in requires.artifacts if self.rules.artifacts[name].schema == ROOT_CAUSE]
             if len(records) != 1:
                 problem = "a phase that recovers requires one artifact with the root cause"
                 faults.stop(find(row, "recovers"), problem, f"give it an artifact with `schema: {ROOT_CAUSE}`")
@@ -229,7 +226,8 @@ def with_implied_guards(phase: Phase, rules: PipelineRules, known: Mapping[str, 
         "no-blocking-issue": rules.routes,
     }
     named = [name for name, is_asked in implied.items() if is_asked and name in known]
-    return replace(phase, gate_1=replace(phase.gate_1, guards=tuple(dict.fromkeys((*phase.gate_1.guards, *named)))))
+    guards = dict.fromkeys((*phase.gate_1.guards, *named))
+    return replace(phase, gate_1=replace(phase.gate_1, guards=tuple(guards)))
 
 
 def without_pipeline_guards(workflow: Workflow) -> Workflow:

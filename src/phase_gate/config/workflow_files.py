@@ -256,7 +256,7 @@ def _name_phases(rows: Iterable[tuple[str, T]], faults: Reader) -> dict[Text, T]
         if not _PHASE_NAME.fullmatch(key):
             problem = f"a phase can't be named {shorten(key)}"
             faults.stop(key, problem, "use letters, digits and `_`, a letter first")
-        named[Text.of(name, key.at, key.path)] = row
+        named[Text.like(key, name)] = row
     return named
 
 
