@@ -152,7 +152,7 @@ def require_cpython() -> None:
 
 
 def as_fault(error: Exception, *, remedy: str) -> PhaseGateError:
-    """Return an unexpected exception as one of our errors, with its file and line; one of ours as it is."""
+    """Return an unexpected exception as one of our errors, with its file and line; PhaseGateError unchanged."""
     if isinstance(error, PhaseGateError):
         return error
     frames = error.__traceback__

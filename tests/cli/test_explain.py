@@ -139,5 +139,5 @@ def test_what_nothing_is_called(begin: Begin, name: str) -> None:
     code, slug, problem = begin("green").error("explain", name)
     assert (code, slug) == (2, "bad-usage")
     assert problem.startswith("nothing is called '")
-    assert len(problem) < 70
+    assert len(problem) < 90
     assert begin("green").gate("explain", name).has("use a phase (RED, GREEN, REFACTOR, DOCUMENT)")
