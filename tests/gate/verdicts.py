@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from phase_gate.gate.measured import Measured
 from phase_gate.gate.verdict import Evaluation, Gate1Result, GuardResult, Signal
 from phase_gate.workflow.metrics import MetricValue
 
@@ -29,9 +28,8 @@ GREEN: dict[str, MetricValue] = {
 
 
 def verdict(*, can_exit: bool = True, gate_1: bool = True, **more: Any) -> Evaluation:
-    """Return a verdict on GREEN; what else is given goes into its subject, its measurement or itself."""
+    """Return a verdict on GREEN, with what else is given."""
     about = {"task": "default", "cycle": 1, "phase": "GREEN", "iteration": 2, "run": "r1", "timestamp": AT}
-    measured = Measured(**{name: more.pop(name) for name in ("metrics", "findings") if name in more})
     gate = Gate1Result(
         is_open=gate_1,
         name="n",
@@ -48,4 +46,4 @@ def verdict(*, can_exit: bool = True, gate_1: bool = True, **more: Any) -> Evalu
         **more,
     }
     reading = Signal(answer="done" if can_exit else "absent")
-    return Evaluation(**said, gate_1=gate, gate_2=reading, measured=measured)
+    return Evaluation(**said, gate_1=gate, gate_2=reading)

@@ -46,7 +46,7 @@ def advise_closed(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> V
         broken = _name_broken(evaluation.findings)
         return Verdict("void", f"{broken}; {reason}" if broken else reason, again, _MEND if broken else hint)
     reason, command, hint = what_gate_1_misses(evaluation, workflow, phase)
-    if extra := evaluation.measured.missing_extra:
+    if extra := evaluation.missing_extra:
         # Something could not be measured without the extra: the next evaluation shows the rest.
         hint = f"pip install 'pytest-phase-gate[{extra}]'"
     return Verdict("early" if reading.is_done else "closed", reason, command, hint)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from phase_gate.codec import spell_out, to_json
+from phase_gate.gate.events import MEASURED
 from phase_gate.gate.state import Event, Json, State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import replace
@@ -45,8 +46,9 @@ def _of_start(state: State, at: str) -> dict[str, Any]:
 
 
 def _of_end(state: State, at: str) -> dict[str, Any]:
-    number, last, before = state.iteration + 1, state.latest_snapshot, state.measurement or state.evaluation
-    metrics = {} if before is None else before.measured.metrics
+    number, last = state.iteration + 1, state.latest_snapshot
+    before = state.evaluation if state.measurement is None else state.measurement.measured
+    metrics = {} if before is None else before.metrics
     found: dict[str, Any] = {
         "kind": "complete",
         "why": "",
@@ -74,7 +76,8 @@ def _of_verdict(state: State, at: str) -> dict[str, Any]:
     if run is not None:
         evaluation["run"] = run.id
     if measured is not None:
-        evaluation["measured"] = to_json(measured.measured)
+        others = {name: row for name, row in evaluation.items() if name not in MEASURED}
+        evaluation = others | to_json(measured.measured)
     return {"evaluation": evaluation, "breaker": {**to_json(state.breaker), "tree": state.last_tree}}
 
 

@@ -23,7 +23,7 @@ from phase_gate.gate.measured import (
 )
 from phase_gate.gate.measuring import code_as_tested, proof_measured
 from phase_gate.gate.order import next_phase
-from phase_gate.gate.state import WORK, Case, Claims, Event, State, load_part
+from phase_gate.gate.state import WORK, Case, Claims, Event, Measurement, State, load_part
 from phase_gate.gate.verdict import (
     PREMATURE,
     Evaluation,
@@ -90,17 +90,21 @@ def judgement_events(
 
 
 def evaluate_again(case: Case, later: Mapping[str, Measured] = {}) -> Evaluation:
-    """Evaluate the last complete run again, with a signal, facts or evidence that came after it.
+    """Evaluate the last complete run again, with a signal, facts or evidence that came after it."""
+    run = case.state.measurement
+    assert run is not None, "only a measured iteration can be judged again"
+    return evaluate(case, update(case.state, run, later), iteration=run.iteration, run=run.run)
+
+
+def update(state: State, run: Measurement, later: Mapping[str, Measured] = {}) -> Measured:
+    """Return the measurements of the last complete run, with everything that came after it.
 
     :param later: evidence gathered after the run: it replaces that of the same providers.
     """
-    state, run = case.state, case.state.measurement
-    assert run is not None, "only a measured iteration can be judged again"
     outdated = {name for each in later.keys() & run.evidence.keys() for name in run.evidence[each].metrics}
     metrics = {name: value for name, value in run.measured.metrics.items() if name not in outdated}
     proof, evidence = proof_measured(state, run.tree, run.iteration), {**run.evidence, **later}
-    seen = join((replace(run.measured, metrics=metrics), proof, *evidence.values(), _claimed(state)))
-    return evaluate(case, seen, iteration=run.iteration, run=run.run)
+    return join((replace(run.measured, metrics=metrics), proof, *evidence.values(), _claimed(state)))
 
 
 def evaluate_without_run(case: Case, evidence: Evidence, *, tree: str) -> Evaluation:
@@ -182,9 +186,11 @@ def evaluate(
         run_note=why,
         gate_1=gate_1,
         gate_2=reading,
-        # Later measurements compare with the remembered values; a verdict does not.
-        measured=replace(measured, metrics=metrics, warnings=(), remembered={}),
-        remarks=(*_contradictions(declared, measured.metrics), *_limit_reached(gate_1, metrics)),
+        metrics=metrics,
+        findings=measured.findings,
+        notes=(*measured.notes, *_contradictions(declared, measured.metrics), *_limit_reached(gate_1, metrics)),
+        tables=measured.tables,
+        missing_extra=measured.missing_extra,
         warnings=(*premature, *measured.warnings, *problem),
         facts=fact_sources(workflow, phase, declared, measured.metrics),
         overrides=(*in_force, *state.overrides),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from phase_gate.errors import NotAllowedError, UsageError
-from phase_gate.gate.judging import evaluate, judged_event
+from phase_gate.gate.judging import evaluate, judged_event, update
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.order import next_phase
 from phase_gate.gate.state import Case, Event, State
@@ -76,10 +76,10 @@ def forced_events(
     state: State, workflow: Workflow, phase: Phase, record: Mapping[str, Any], *, root: str
 ) -> tuple[Evaluation, list[Event]]:
     """Return the verdict of a phase that a person ends, and its events."""
-    at, measured = str(record["at"]), state.measurement
+    at, last = str(record["at"]), state.measurement
     overridden = replace(state, overrides=(*state.overrides, record))
     case = Case(state=overridden, workflow=workflow, phase=phase, at=at, root=root)
-    seen, run = (Measured(), None) if measured is None else (measured.measured, measured.run)
+    seen, run = (Measured(), None) if last is None else (update(state, last), last.run)
     evaluation = evaluate(case, seen, iteration=state.iteration, run=run)
     word = "skipped" if record["kind"] == "skip" else "forced"
     name = next_phase(state, workflow, phase)[0]

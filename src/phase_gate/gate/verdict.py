@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.gate.breaker import Breaker
-from phase_gate.gate.measured import Finding, Measured, Table
-from phase_gate.values import Literal, Value, as_dict, fields, replace
+from phase_gate.gate.measured import Finding, Table
+from phase_gate.values import Literal, Value, as_dict, field, fields, replace
 from phase_gate.workflow.names import of_task, signal_command, step_command
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from phase_gate.workflow.conditions import Clause
-    from phase_gate.workflow.metrics import Metrics, MetricValue
+    from phase_gate.workflow.metrics import MetricValue
     from phase_gate.workflow.model import Phase, Workflow
 
     Json = Mapping[str, Any]
@@ -241,31 +241,17 @@ class Evaluation(Verdict):
     run_note: str = ""
     gate_1: Gate1Result
     gate_2: Signal = ABSENT
-    #: The measurements it was made from, with the declared facts.
-    measured: Measured = Measured()
-    #: Additional notes of the verdict itself.
-    remarks: tuple[str, ...] = ()
+    #: Measured values, and declared ones.
+    metrics: Mapping[str, MetricValue] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    missing_extra: str = ""
     warnings: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
     overrides: tuple[Json, ...] = ()
     forced_exit: bool = False
     breaker: Breaker = Breaker()
-
-    @property
-    def metrics(self) -> Metrics:
-        return self.measured.metrics
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        return self.measured.findings
-
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        return self.measured.tables
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return (*self.measured.notes, *self.remarks)
 
     @property
     def can_exit(self) -> bool:
@@ -293,16 +279,12 @@ def ask_gate_1_only(evaluation: Evaluation) -> Evaluation:
 def evaluation_to_json(evaluation: Evaluation) -> dict[str, Any]:
     """Return the evaluation as the published schema describes it."""
     gate_1, gate_2, breaker = evaluation.gate_1, evaluation.gate_2, evaluation.breaker
-    document = {name: row for name, row in spell_out(evaluation).items() if name not in ("measured", "remarks")}
-    measured = spell_out(evaluation.measured)
     return {
         "schema": SCHEMA,
-        **document,
-        **{name: measured[name] for name in ("metrics", "findings", "tables")},
+        **{name: row for name, row in spell_out(evaluation).items() if name != "missing_extra"},
         "gate_1": {**_opened(gate_1, gate_1.is_open), "clauses": spell_out_each(gate_1.clauses)},
         "gate_2": {**_opened(gate_2, gate_2.is_done), "source": "explicit_signal"},
         "can_exit": evaluation.can_exit,
-        "notes": list(evaluation.notes),
         "breaker": {
             "state": str(breaker.status),
             "since": breaker.opened_at,

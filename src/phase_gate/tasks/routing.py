@@ -195,7 +195,7 @@ def with_pipeline(
     plan = decide(evaluation, pipeline, workflow, phase)
     notes = [f"{each.id} ({each.type}) asks for a change: {each.title}" for each in plan.requests]
     if notes:
-        evaluation = replace(evaluation, remarks=(*evaluation.remarks, *notes))
+        evaluation = replace(evaluation, notes=(*evaluation.notes, *notes))
     if plan.failure is not None:
         failed = f"the gate of {phase.name} failed: {plan.failure.error}"
         recover = "phase-gate pipeline recover" + ("" if task == "default" else f" --task {task}")
