@@ -44,7 +44,7 @@ REFUSED = [
     ("done", "rewind green --reason so", "phase-order", "the cycle is done: there is no way back into it"),
     ("green", "rewind refactor --reason so", "phase-order", "REFACTOR comes after GREEN: rewind only goes back"),
     ("green", "rewind blue --reason so", "bad-usage", "unknown phase 'blue'"),
-    ("green", f"rewind {'röt' * 100} --reason so", "bad-usage", f"unknown phase '{('röt' * 100)[:37]}...'"),
+    ("green", f"rewind {'röt' * 100} --reason so", "bad-usage", f"unknown phase '{('röt' * 100)[:59]}…'"),
     *((story, "baseline", "not-allowed", "cycle 1 has begun: a baseline could") for story in ("red", "green-once")),
 ]
 
