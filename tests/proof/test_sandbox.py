@@ -9,7 +9,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Collection
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,10 +16,10 @@ import pytest
 
 from phase_gate.proof import overlay
 from phase_gate.proof import sandbox as sandboxes
-from phase_gate.proof.experiment import make_proof
 from phase_gate.proof.sandbox import Kind, Sandbox
 from tests.conftest import ROOT
-from tests.proof.stories import ADD, TEST_ADD, WRONG, plan, prove, run_in, verdicts, write
+from tests.proof.conftest import namespaces_work
+from tests.proof.stories import ADD, TEST_ADD, WRONG, prove, run_in, verdicts, write
 from tests.storage.repositories import git
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(4)]
@@ -252,35 +251,19 @@ def test_a_project_may_lie_anywhere(tmp_path: Path, kind: Kind, name: str) -> No
     assert (verdicts(proof), proof.sandbox, proof.unnoticed) == ({"test_add": "proven"}, kind, ())
 
 
-def test_two_proofs_at_once_beside_a_run(tmp_path: Path, kind: Kind) -> None:
-    writes = TEST_ADD.replace(":\n", ":\n    open('written.txt', 'x').close()\n")
-    trial = plan(tmp_path, {"test_calc.py": writes, "calc.py": WRONG}, {"calc.py": ADD}, TARGETS)
-    begun, done = tmp_path.parent / f"{tmp_path.name}-begun", tmp_path.parent / f"{tmp_path.name}-done"
-    wait = (
-        "import pathlib\nimport time\n\n\ndef test_waits():\n"
-        f"    pathlib.Path({str(begun)!r}).touch()\n"
-        f"    while not pathlib.Path({str(done)!r}).exists():\n        time.sleep(0.05)\n"
-        "    import calc\n\n    assert calc.add(1, 2) == 3\n"
-    )
-    write(tmp_path, {"test_wait.py": wait})
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_wait.py"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL) as running:
-        while not begun.exists():
-            assert running.poll() is None
-            time.sleep(0.02)
-        with ThreadPoolExecutor(2) as pool:
-            proofs = list(pool.map(lambda _: make_proof(trial), range(2)))
-        done.touch()
-    assert [verdicts(proof) for proof in proofs] == [{"test_add": "proven"}] * 2
-    assert running.returncode == 0
-    assert not (tmp_path / "written.txt").exists()
-
-
 def test_where_mounts_are_refused_the_sandbox_is_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandboxes, "_MOUNT", "exit 1")
     monkeypatch.setattr(sandboxes, "_refused", set())
     proof = prove(tmp_path / "project", {"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD}, TARGETS)
     assert (verdicts(proof), proof.sandbox) == ({"test_add": "proven"}, "copied")
+
+
+def test_a_mount_that_takes_too_long_is_not_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    can_mount = namespaces_work()
+    monkeypatch.setattr(sandboxes, "_MOUNT", "sleep 60")
+    monkeypatch.setattr(sandboxes, "_refused", set())
+    run_in(Sandbox(root=tmp_path), "--version", limit=1)
+    assert ("mounted" not in sandboxes._refused) is can_mount
 
 
 #: Makes a proof whose target never ends, in a process that will be killed.

@@ -161,8 +161,8 @@ def _hear(
             environment["PYTHONPYCACHEPREFIX"] = str(temporary / "bytecode")
         environment["PYTHONPATH"] = os.pathsep.join([str(temporary), *path.values()])
         word = os.urandom(16).hex()  # only both ends know it
-        more = {"number": writing, "word": word, "root": root, "path": path}
-        package = _lay_in_reporter(temporary, {**order, **more})
+        own_order = {"number": writing, "word": word, "root": root, "path": path, "maker": os.getpid()}
+        package = _lay_in_reporter(temporary, {**order, **own_order, "temporary": str(temporary / "made")})
         command = [sys.executable, "-m", "pytest", "-p", f"{package}.reporter", *arguments]
         if mounts is not None:
             command = _mounting(mounts, command, temporary)
@@ -179,7 +179,7 @@ def _hear(
         )
         theirs.close()
         received, is_late = _listen(process, reading, limit)
-        if (temporary / "plan").exists():
+        if (temporary / "plan").exists() and not is_late:
             raise NoSandboxError("the system does not allow to mount it")
         printed.seek(max(0, os.fstat(printed.fileno()).st_size - _OUTPUT_KEPT))
         answers = map(_read_line, received.split(b"\n"))
@@ -198,8 +198,7 @@ def _lay_in_reporter(folder: Path, order: Mapping[str, Any]) -> str:
     """Copy the reporter into a folder on the path, with its order in it; return the name of the package."""
     package = f"plugin_{os.urandom(6).hex()}"
     shutil.copytree(_INSIDE, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
-    whole = {**order, "maker": os.getpid(), "temporary": str(folder / "made")}
-    (folder / package / "order.json").write_text(json.dumps(whole), encoding="utf-8")
+    (folder / package / "order.json").write_text(json.dumps(order), encoding="utf-8")
     return package
 
 
