@@ -10,7 +10,6 @@ import pytest
 from phase_gate.gate.events import apply
 from phase_gate.gate.state import Event, state_from_json, state_to_json
 from phase_gate.tasks.state_extension import TRANSITIONS, move
-from phase_gate.tasks.task_files import is_same_command
 from phase_gate.tasks.work import (
     FailureType,
     Status,
@@ -98,23 +97,6 @@ def test_each_status_is_reached_by_its_events_and_survives_json(status: Status) 
 def test_what_can_not_happen_raises(status: Status, event: Event) -> None:
     with pytest.raises(ValueError, match=r"follow|not|taken once more"):
         apply(story(*WAYS[status]), event)
-
-
-@pytest.mark.parametrize(
-    ("claimed", "command", "same"),
-    [
-        pytest.param(" pytest  -q a.py\n", "pytest -q a.py", True, id="spaces"),
-        pytest.param("pytest -k 'a or b'", 'pytest -k "a or b"', True, id="other-quotes"),
-        pytest.param("`pytest a.py`", "pytest a.py", True, id="marks-of-code"),
-        pytest.param("$ pytest a.py", "pytest a.py", True, id="a-prompt"),
-        pytest.param("tsc && \\\n  npm test", "tsc && npm test", True, id="two-lines"),
-        pytest.param("pytest", "pytest a.py", False, id="less-of-it"),
-        pytest.param("pytest a.py || true", "pytest a.py", False, id="more-of-it"),
-        pytest.param("echo it's", "echo its", False, id="another-text"),
-    ],
-)
-def test_which_commands_are_one(claimed: str, command: str, same: bool) -> None:
-    assert is_same_command(claimed, command) is same
 
 
 @pytest.mark.processes

@@ -11,7 +11,14 @@ import pytest
 from phase_gate.codec import from_json, to_json
 from phase_gate.errors import NotAllowedError
 from phase_gate.storage.root import task_folder
-from phase_gate.tasks.task_files import TaskFileError, lint_command, lint_done, parse_tasks, read_task_file
+from phase_gate.tasks.task_files import (
+    TaskFileError,
+    is_same_command,
+    lint_command,
+    lint_done,
+    parse_tasks,
+    read_task_file,
+)
 from phase_gate.tasks.work import TaskSpec, task_slug
 from phase_gate.workflow.sections import DEFAULT_TIMEOUTS, MAX_TIMEOUTS
 from tests.e2e.sessions import faults, load_schema
@@ -413,3 +420,23 @@ def test_vague_done_criteria_are_flagged(done: str) -> None:
 @pytest.mark.parametrize("done", CLEAR)
 def test_clear_ones_are_left_alone(done: str) -> None:
     assert lint_done(done) == ""
+
+
+# --- the claim about it
+
+
+@pytest.mark.parametrize(
+    ("claimed", "command", "same"),
+    [
+        pytest.param(" pytest  -q a.py\n", "pytest -q a.py", True, id="spaces"),
+        pytest.param("pytest -k 'a or b'", 'pytest -k "a or b"', True, id="other-quotes"),
+        pytest.param("`pytest a.py`", "pytest a.py", True, id="marks-of-code"),
+        pytest.param("$ pytest a.py", "pytest a.py", True, id="a-prompt"),
+        pytest.param("tsc && \\\n  npm test", "tsc && npm test", True, id="two-lines"),
+        pytest.param("pytest", "pytest a.py", False, id="less-of-it"),
+        pytest.param("pytest a.py || true", "pytest a.py", False, id="more-of-it"),
+        pytest.param("echo it's", "echo its", False, id="another-text"),
+    ],
+)
+def test_which_commands_are_one(claimed: str, command: str, same: bool) -> None:
+    assert is_same_command(claimed, command) is same
