@@ -270,8 +270,6 @@ def decide_writes_in_doubt(paths: Iterable[str], context: WriteContext, problem:
 
 def _decide(path: str, context: WriteContext) -> HookAnswer | None:
     """Return the objection to a write; None if there is none."""
-    if path == context.answer_file:
-        return None
     if (ours := _decide_about_state(path, context)) is not None:
         return ours
     if any(_covers(path, file) for file in context.hook_files):
