@@ -54,13 +54,8 @@ _MEANINGS: Mapping[Kind, re.Pattern[str]] = {
 
 class Ending(Value):
     kind: Kind
-    #: The client's own message; empty if it has no known format.
+    #: The client's own words about why it could not work; empty if it worked, or failed for any other reason.
     message: str = ""
-
-    @property
-    def trouble(self) -> str:
-        """Why it could not work, for a person; empty if it worked, or failed at its work."""
-        return "" if self.kind in ("ended", "failed") else self.message
 
 
 def classify(code: int | None, tail: str, *, is_known: bool) -> Ending:

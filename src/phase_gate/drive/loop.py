@@ -268,7 +268,7 @@ def play(session: Session, step: Step) -> Played:
         seconds=round(ended.seconds, 3),
         transcript=ended.output,
         stdout=_read_text(ended.stdout),
-        trouble=trouble or ending.trouble,
+        trouble=trouble or ending.message,
         data=_take_file(step.answer),
         recorded=tuple(line.event.kind for line in lines if line.seq > serial),
     )
