@@ -105,8 +105,8 @@ def unbound():
 
 
 def pytest_sessionfinish(session):
-    seen = session.config.pluginmanager.get_plugin("phase_gate_outcomes")
-    if seen is not None:  # on the controller
+    seen = session.config.pluginmanager.get_plugin("phase_gate_witness")
+    if seen is not None and not hasattr(session.config, "workerinput"):
         from phase_gate.recording.document import TestIds
 
         ids = TestIds(session.config, session.config.rootpath, {}, ())

@@ -129,7 +129,7 @@ def main(words: Sequence[str] | None = None) -> int:
         waiting = [pool.submit(_try_named, name, options.short) for name in chosen]
         for number, done in enumerate(as_completed(waiting), 1):
             name, entry, found = done.result()
-            if not options.short:
+            if not options.short and (entry or found == OPENS):  # otherwise there was no answer
                 entries[name] = entry
                 FILE.write_text(render(entries), encoding="utf-8")  # at once: the whole of it takes long
             message = [*compare(name, known[name].refused_by, found)]
