@@ -326,9 +326,8 @@ def advise_open(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> Ver
     reading, task = evaluation.gate_2, evaluation.task
     again = phase_command(phase, task)
     if reading.is_done:
-        reason = f"both gates are open: {phase.name} has exited"
-        if workflow.phase(phase.next) is None:
-            reason += ", the cycle is done"
+        done = ", the cycle is done" if workflow.phase(phase.next) is None else ""
+        reason = f"both gates are open: {phase.name} has exited{done}"
         return Verdict("open", reason, *after_exit(workflow, phase, phase.next, task))
     if reading.answer == "not-done":
         why = f" ({reading.reason})" if reading.reason else ""
