@@ -60,7 +60,7 @@ def test_a_fault_leaves_old_or_new_and_life_goes_on(
 # --- what a power failure takes away: whatever was not synced --------------------------------------------------------
 
 #: Written without waiting for the disk: they can be made again.
-_NOT_NEEDED = frozenset({".gitignore", "here", "checkpoint.json", "state.json.holder", "state.json.lock"})
+_NOT_NEEDED = frozenset({".gitignore", "checkpoint.json", "state.json.holder", "state.json.lock"})
 
 
 class Unsynced(FileSystem):

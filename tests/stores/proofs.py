@@ -31,6 +31,8 @@ from tests.stores.kinds import PostgresqlServer, Server
 from tests.stores.writing import Found, add_one, open_task
 from tests.support import OURS
 
+#: Seconds for a proof. Fifty writers took 35 minutes on a machine with thirty times as much to do as it has processors.
+LIMIT = 10_800
 #: Long enough that runs which are started together do overlap.
 SLOW_TEST = "import time\n\n\ndef test_slow():\n    time.sleep(0.3)\n"
 
@@ -85,10 +87,14 @@ class Writers:
     def end(self) -> Found:
         """Wait for all of them, and look at what there is: on the server, and in every machine's own copy."""
         said: list[str] = []
-        for process in self.processes:
-            out, err = process.communicate(timeout=900)
-            assert process.returncode == 0, out + err
-            said += out.splitlines()
+        try:
+            for process in self.processes:
+                out, err = process.communicate(timeout=LIMIT)
+                assert process.returncode == 0, out + err
+                said += out.splitlines()
+        finally:
+            for process in self.processes:
+                process.kill()  # one that is late goes on alone
         with at(self._server):
             found = Found(read_all(self._server, self.folders[0].parent), said).check()
             seen = set()
@@ -256,7 +262,7 @@ def runs_at_once(server: Server, folder: Path, *, runs: int) -> str:
         (root / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
         (root / "test_slow.py").write_text(SLOW_TEST, encoding="utf-8")
     for process in [start_run(server, root) for root in roots]:
-        output = process.communicate(timeout=900)[0]
+        output = process.communicate(timeout=LIMIT)[0]
         # 10: the streak is short, for what overlaps another run proves nothing by itself.
         assert process.returncode in (0, 10), output
         assert "1 passed" in output, output

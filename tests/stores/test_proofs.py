@@ -13,7 +13,7 @@ from tests.stores.database import LARGE
 from tests.stores.handing_out import workers_at_once
 from tests.stores.kinds import KINDS
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(proofs.LIMIT)]
 
 _LONG = pytest.mark.sweep
 

@@ -84,7 +84,7 @@ def test_a_store_that_is_away_at_one_end_of_a_run(shop: tuple[Project, in_memory
     assert kinds == [*(("run-started", "run-lost") if goes else ()), "run-started", "run-ended"]
 
 
-# --- beyond its time limit: real processes, killed ones and late ones among them
+# --- beyond its time limit: real processes that are late
 
 #: Seconds that a run of these tests may take; `run_limit` has hours.
 LIMIT = 6.0
@@ -125,11 +125,6 @@ class Shop:
     def let_go(self) -> None:
         self._go.unlink(missing_ok=True)
 
-    def read(self, name: str) -> tuple[int, int]:
-        """Return how many runs live, and how many are lost, as a machine sees them."""
-        status = gate(self.server, self.machine(name), "status")
-        return len(status["open_runs"]), len(status["lost_runs"])
-
     def run(self, name: str) -> int:
         process = start_run(self.server, self.machine(name))
         process.communicate(timeout=60)
@@ -143,22 +138,6 @@ class Shop:
 def limited(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shop]:
     with KINDS[request.param](tmp_path) as server:
         yield Shop(server, tmp_path)
-
-
-@pytest.mark.processes
-@pytest.mark.sweep
-def test_a_killed_run_lives_for_others_until_its_limit(limited: Shop) -> None:
-    with limited.running("one") as process:
-        began = time.monotonic()
-        process.kill()
-        process.wait()
-        assert limited.read("one") == (0, 1), "its own machine sees the free lock"
-        if time.monotonic() - began < LIMIT - 3:
-            assert limited.read("observer") == (1, 0)
-    time.sleep(LIMIT)
-    assert limited.read("observer") == (0, 1)
-    assert limited.run("observer") == 10
-    assert limited.kinds("one") == ["complete", "lost"]
 
 
 @pytest.mark.processes
