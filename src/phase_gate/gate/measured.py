@@ -281,7 +281,7 @@ def describe_override(document: Mapping[str, Any]) -> str:
     if document["kind"] != "waive":
         what = _DECIDED[document["kind"]]
         return f"{document['by']} {what} {document['phase']} at {document['at']}: {document['reason']}"
-    until = f"until {document['expires']}" if document["expires"] else "until the cycle ends"
+    until = f"until {document['expires'] or 'the cycle ends'}"
     covered = count(len(document["findings"]), "finding")
     return f"{document['guard']} ({covered}) by {document['by']}, {until}: {document['reason']}"
 
