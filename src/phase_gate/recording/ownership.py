@@ -1,14 +1,9 @@
-"""Owners of code: the project, the standard library, an installed distribution, or this plugin.
-
-`is_projects_module` takes the name of a module, `Ownership` takes files.
-"""
+"""Owners of files with code: the project, the standard library, an installed distribution, or this plugin."""
 
 from __future__ import annotations
 
 import importlib
-import re
 import site
-import sys
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -20,9 +15,6 @@ from phase_gate.storage.root import PACKAGE_FOLDERS, is_in_environment
 if TYPE_CHECKING:
     import pytest
 
-#: Common folders for sources below the root.
-_SOURCE_FOLDERS = ("", "src", "lib")
-
 _OURS = os.path.realpath(os.path.dirname(importlib.import_module("phase_gate").__file__ or "")) + os.sep
 #: The folders of Python and of installed packages; `sysconfig` would read all build variables of Python.
 _STDLIB = tuple(
@@ -31,54 +23,6 @@ _STDLIB = tuple(
 _PACKAGES = tuple(os.path.realpath(path) + os.sep for path in site.getsitepackages())
 _INSTALLED = (*_STDLIB, *_PACKAGES, _OURS)
 _NAMED = tuple(f"{os.sep}{name}{os.sep}" for name in PACKAGE_FOLDERS)
-
-
-def is_projects_module(module: str, root: Path) -> bool:
-    """Return whether an existing or future module is the project's: in it, or neither installed nor declared."""
-    top = module.partition(".")[0]
-    places = [root / folder / top for folder in _SOURCE_FOLDERS]
-    if any(place.is_dir() or place.with_name(f"{top}.py").is_file() for place in places):
-        return True
-    # The package around a missing module may be loaded from any folder of the project.
-    loaded = getattr(sys.modules.get(top), "__file__", None)
-    if isinstance(loaded, str) and Ownership(root).is_projects(loaded):
-        return True
-    if top in sys.stdlib_module_names or normalise(top) in declared_names(root):
-        return False
-    return top not in _installed_modules()
-
-
-def normalise(name: str) -> str:
-    """Return the name of a distribution as packaging normalizes it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-@cache
-def declared_names(root: Path) -> frozenset[str]:
-    """Return the normalized names of the distributions that the project's metadata requires."""
-    requirements: list[str] = []
-    try:
-        import tomllib
-
-        document = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        document = {}
-    project = document.get("project", {})
-    requirements += project.get("dependencies", [])
-    for group in (*project.get("optional-dependencies", {}).values(), *document.get("dependency-groups", {}).values()):
-        requirements += [each for each in group if isinstance(each, str)]
-    requirements += document.get("tool", {}).get("poetry", {}).get("dependencies", {})
-    for file in sorted(root.glob("requirements*.txt")):
-        requirements += file.read_text(encoding="utf-8", errors="replace").splitlines()
-    names = (re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", str(each)) for each in requirements)
-    return frozenset(normalise(match.group(1)) for match in names if match is not None)
-
-
-@cache
-def _installed_modules() -> frozenset[str]:
-    from importlib.metadata import packages_distributions
-
-    return frozenset(packages_distributions())
 
 
 def announced_packages(config: pytest.Config) -> set[str]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import re
 import sys
 from collections.abc import Generator, Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType, TracebackType
@@ -24,7 +25,7 @@ from phase_gate.bound import os
 from phase_gate.codec import spell_out
 from phase_gate.gate.inventory import bare_name
 from phase_gate.gate.outcomes import Failure, Reason
-from phase_gate.recording.ownership import is_projects_module
+from phase_gate.recording.ownership import Ownership
 from phase_gate.recording.tally import FAILURE
 from phase_gate.source.checks import (
     asserts_constant,
@@ -44,6 +45,8 @@ _PYTEST_AND_PLUGGY = tuple(
 #: Exceptions of doctests, by name: importing them would load a debugger.
 _DOCTEST = ("DocTestFailure", "MultipleDoctestFailures")
 
+#: Common folders for sources below the root.
+_SOURCE_FOLDERS = ("", "src", "lib")
 #: The owner of the code of a frame.
 Place = Literal["test", "project", "foreign"]
 
@@ -287,6 +290,57 @@ def is_stub(test_file: Path, test_name: str) -> bool:
     tree = parse_file(str(test_file))
     function = None if tree is None else find_function(tree, test_name)
     return function is not None and fails_anyway(function)
+
+
+# --- whose module a failing import asks for
+
+
+def is_projects_module(module: str, root: Path) -> bool:
+    """Return whether an existing or future module is the project's: in it, or neither installed nor declared."""
+    top = module.partition(".")[0]
+    places = [root / folder / top for folder in _SOURCE_FOLDERS]
+    if any(place.is_dir() or place.with_name(f"{top}.py").is_file() for place in places):
+        return True
+    # The package around a missing module may be loaded from any folder of the project.
+    loaded = getattr(sys.modules.get(top), "__file__", None)
+    if isinstance(loaded, str) and Ownership(root).is_projects(loaded):
+        return True
+    if top in sys.stdlib_module_names or normalise(top) in declared_names(root):
+        return False
+    return top not in _installed_modules()
+
+
+def normalise(name: str) -> str:
+    """Return the name of a distribution as packaging normalizes it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@cache
+def declared_names(root: Path) -> frozenset[str]:
+    """Return the normalized names of the distributions that the project's metadata requires."""
+    requirements: list[str] = []
+    try:
+        import tomllib
+
+        document = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        document = {}
+    project = document.get("project", {})
+    requirements += project.get("dependencies", [])
+    for group in (*project.get("optional-dependencies", {}).values(), *document.get("dependency-groups", {}).values()):
+        requirements += [each for each in group if isinstance(each, str)]
+    requirements += document.get("tool", {}).get("poetry", {}).get("dependencies", {})
+    for file in sorted(root.glob("requirements*.txt")):
+        requirements += file.read_text(encoding="utf-8", errors="replace").splitlines()
+    names = (re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", str(each)) for each in requirements)
+    return frozenset(normalise(match.group(1)) for match in names if match is not None)
+
+
+@cache
+def _installed_modules() -> frozenset[str]:
+    from importlib.metadata import packages_distributions
+
+    return frozenset(packages_distributions())
 
 
 # --- add a description to each failing report. Registered where tests run, in a phase that requires failing tests

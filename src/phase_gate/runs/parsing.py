@@ -1,13 +1,16 @@
-"""Read the tests in the source of a test file; imported only if a file is new or has changed."""
+"""Read the tests in the source of a test file; imported only in RED, or if a file is new or has changed."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import ast
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
-from phase_gate.gate.inventory import TestFile, bare_name
+from phase_gate.gate.inventory import Inventory, TestFile, bare_name, content_id
 from phase_gate.source.module_code import module_code
 from phase_gate.source.syntax_names import requested_names
 from phase_gate.source.tests import are_doctests, find_doctests, find_tests, hash_examples, parse_source
+from phase_gate.storage.git_command import files_of_commit, try_git
 
 
 def read_tests(path: str, names: Sequence[str], ids: tuple[str, ...], content: str, source: bytes) -> TestFile:
@@ -51,3 +54,47 @@ def _examples_in_text(path: str, names: Collection[str], source: bytes) -> dict[
     # With the line ends as pytest reads them: they differ between checkouts on different systems.
     body = hash_examples(source.decode("utf-8", "surrogateescape").replace("\r\n", "\n"))
     return {name: body} if body else {}
+
+
+# --- the bodies of tests at git's HEAD: RED is not about a passing test that is equal to its committed version
+
+
+def bodies_at_head(root: Path, inventory: Inventory, tree_files: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
+    """Return path -> bare name -> body hash at HEAD; empty without git or without a commit."""
+    paths = [path for path in inventory.files if not path.startswith("../")]
+    committed = files_of_commit(root, "HEAD", tree_files)
+    found: dict[str, Mapping[str, str]] = {}
+    for path in paths:
+        blob, file = committed.get(path), inventory.files[path]
+        if blob is None:
+            continue
+        source = None if tree_files.get(path) == blob else try_git(root, "cat-file", "blob", blob)
+        # A text with examples may be a document, which is not in the tree.
+        if tree_files.get(path) == blob or (source is not None and file.content == content_id(source)):
+            # Unchanged as a whole, including tests whose bodies are elsewhere: inherited, or made at run time.
+            found[path] = {bare_name(name): file.bodies.get(bare_name(name), "") for name in file.ids}
+            continue
+        if source is None or not path.endswith(".py"):
+            continue
+        try:
+            tree = parse_source(source)
+        except SyntaxError:
+            continue
+        found[path] = _bodies(tree, path, file)
+    return found
+
+
+def _bodies(tree: ast.Module, path: str, now: TestFile) -> dict[str, str]:
+    """Return the bodies in a file at HEAD: its tests, its examples, and tests that are not in a source."""
+    tests = {test.name: test.body for test in find_tests(tree, functions=("*",), classes=("*",))}
+    names = {bare_name(name) for name in now.ids}
+    if names <= tests.keys():
+        return tests
+    classes = {name.partition("::")[0] for name in tests} | {
+        node.name for node in tree.body if isinstance(node, ast.ClassDef)
+    }
+    # Inherited, or made at run time: they are as old as their class or module.
+    made = {
+        name for name in names if not now.bodies.get(name) and ("::" not in name or name.partition("::")[0] in classes)
+    }
+    return {**dict.fromkeys(made, ""), **find_doctests(tree, path), **tests}

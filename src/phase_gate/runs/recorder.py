@@ -20,8 +20,7 @@ from phase_gate.gate.order import Entry, decide_entry, entry_events
 from phase_gate.gate.record import Criteria, Document, JudgedRun
 from phase_gate.gate.state import Event, State
 from phase_gate.project import Project
-from phase_gate.runs.ending import write_end
-from phase_gate.runs.evaluation_input import make_record
+from phase_gate.runs.ending import make_record, write_end
 from phase_gate.runs.hello import (
     PYTHON_VERSION,
     Hello,

@@ -16,7 +16,7 @@ from phase_gate.gate.record import Document, JudgedRun
 from phase_gate.gate.verdict import Evaluation, ask_gate_1_only
 from phase_gate.project import Project
 from phase_gate.report.panel import WIDTH, Line, render_panel, render_problem
-from phase_gate.runs.evaluation_input import missing_modules
+from phase_gate.runs.ending import missing_modules
 from phase_gate.runs.hello import Hello
 from phase_gate.runs.meaning import written_since
 from phase_gate.runs.recorder import Recorder
