@@ -124,7 +124,7 @@ def find_criteria(text: str, *, file: str) -> tuple[tuple[Criterion, ...], tuple
 
     Checkboxes with ids are the criteria. If there are none, list items with ids are.
     """
-    found = [each for number, line in _prose(text) if (each := _read_line(line, number)) is not None]
+    found = [each for number, line in _prose(text) if (each := _read_line(line, number))]
     named = [each for each in found if each.id and not _STANDARD.match(each.id)]
     counted = [each for each in named if each.is_box] or named
     ids = {each.id for each in counted}
@@ -160,7 +160,7 @@ def _prose(text: str) -> Iterator[tuple[int, str]]:
             stripped = line.strip(" >\t")
             if stripped.startswith(fence) and not stripped.strip(fence[0]):
                 fence = ""
-        elif (opened := _FENCE.fullmatch(line)) is not None and (opened[1][0] != "`" or "`" not in opened[2]):
+        elif (opened := _FENCE.fullmatch(line)) and (opened[1][0] != "`" or "`" not in opened[2]):
             fence = opened[1]
         else:
             yield number, line
