@@ -99,14 +99,14 @@ BY_HOOKS: tuple[Scenario, ...] = (
 
 _UNTIL = ("--until", "GREEN", "--goal", "Children pay half.")
 _TWICE = (*_UNTIL, "--iterations=2")
-_FOR_A_WHILE = (*_UNTIL, "--time=40s")
 _IN_RED: tuple[Step, ...] = (_WRITE_TESTS, Shell("phase-gate signal --reason red"), _DONE)
 _IN_GREEN: tuple[Step, ...] = (_WRITE_CODE, Shell("phase-gate signal --reason green"), _DONE)
 _BY_PHASE = Script(steps=(_DONE,), by_prompt={"# RED: ": _IN_RED, "# GREEN: ": _IN_GREEN})
 _AT_THE_SECOND = Script(steps=(_DONE,), by_prompt={"This is iteration 2": _IN_GREEN})
 #: The model does not answer once, in the middle of the work.
 _STALLED = Script(steps=_IN_GREEN, faults={1: ("hang",)})
-_BUSY = Script(steps=_IN_GREEN, faults={0: ("rate",) * 6})
+#: Clients repeat a refused request by themselves.
+_REFUSED_ONCE = Script(steps=_IN_GREEN, faults={0: ("rate",)})
 _CANT = ("the agent can't work: ",)
 
 BY_DRIVER: tuple[Scenario, ...] = (
@@ -122,9 +122,9 @@ BY_DRIVER: tuple[Scenario, ...] = (
     Scenario("drive-killed", _STALLED, check=0, kill_at=2, resumes=True, drive=_UNTIL),
     Scenario("drive-hang", _always("hang"), (10,), drive=_TWICE, time_limit="15s"),
     Scenario("drive-garbage", _always("garbage"), (10,), drive=_TWICE),
-    Scenario("drive-waits", _BUSY, check=0, drive=_TWICE),
-    Scenario("drive-rate-limit", _always("rate"), (10,), drive=_FOR_A_WHILE),
-    Scenario("drive-overload", _always("overload"), (10,), drive=_FOR_A_WHILE),
+    Scenario("drive-waits", _REFUSED_ONCE, check=0, drive=_TWICE),
+    Scenario("drive-rate-limit", _always("rate"), (13,), said=_CANT, drive=_UNTIL),
+    Scenario("drive-overload", _always("overload"), (13,), said=_CANT, drive=_UNTIL),
     Scenario("drive-no-login", _always("login"), (13,), said=_CANT, drive=_UNTIL),
     Scenario("drive-no-credit", _always("credit"), (13,), said=_CANT, drive=_UNTIL),
 )
