@@ -97,12 +97,7 @@ def _compare(
         # This run itself withdraws the freeze: from now on, RED is about the changes since.
         past = replace(past, withdrawn=past.frozen.inventory)
     before = past
-    moves: Mapping[str, str] = {}
-    # In most runs, all tests are at their old locations.
-    if record.missing or record.missing_since or past.withdrawn is not None or past.baseline is not None:
-        from phase_gate.gate.renames import follow_moves
-
-        past, moves = follow_moves(past, record, in_first_phase=in_first_phase)
+    past, moves = _follow_moves(past, record, in_first_phase=in_first_phase)
     missing = () if in_first_phase else _name_missing(record.missing, before, moves)
     session, waivers = record.session, state.waivers
     outcomes = judge_outcomes(
@@ -147,6 +142,15 @@ def _compare(
         iteration=state.iteration + 1 if counts else None,
         stays=bool(stays),
     )
+
+
+def _follow_moves(past: References, record: RunRecord, *, in_first_phase: bool) -> tuple[References, Mapping[str, str]]:
+    """Return the references with the new locations of moved tests, and the moves."""
+    if not (record.missing or record.missing_since or past.withdrawn is not None or past.baseline is not None):
+        return past, {}  # in most runs, all tests are at their old locations
+    from phase_gate.gate.renames import follow_moves
+
+    return follow_moves(past, record, in_first_phase=in_first_phase)
 
 
 def _why_it_stays(state: State, record: RunRecord, outcomes: Judgement) -> str:
