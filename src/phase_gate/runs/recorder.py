@@ -31,7 +31,7 @@ from phase_gate.runs.hello import (
 )
 from phase_gate.runs.meaning import AtStart, read_frozen
 from phase_gate.storage.fingerprint import Tree
-from phase_gate.storage.lock import KernelLock, again_if_moved, host_name
+from phase_gate.storage.lock import KernelLock, again_if_moved
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.root import DEFAULT_TASK, task_names
 from phase_gate.storage.store import TaskStore, Transaction
@@ -294,8 +294,6 @@ class Recorder:
             "arguments": list(self.hello.arguments),
             "reports": list(self.written),
             "pid": os.getpid(),
-            # No other machine needs it, and data that is sent can't be removed.
-            **({"host": host_name()} if self.store.shared is None else {}),
             "python": PYTHON_VERSION,
             "pytest": self.hello.pytest,
             "optimize": sys.flags.optimize,
