@@ -255,7 +255,9 @@ class HonestUser:
         self.session: list[str] = []
 
     def type(self, line: str) -> str:
-        words = shlex.split(line.replace("NAME", "ann").replace('"..."', '"it is as the phase asks"'))
+        words = shlex.split(
+            line.replace("NAME", "ann").replace("FILE", "vote.yaml").replace('"..."', '"it is as the phase asks"')
+        )
         self.session.append(line)
         assert len(self.session) < MOST, "\n".join(self.session)
         if words[0] == "pytest":
@@ -276,10 +278,10 @@ class HonestUser:
         said = self.type(f"phase-gate explain {self.pipe.phase}")
         for path, wants in re.findall(r"^  artifact: [\w-]+: (\S+) \((.*)\)$", said, re.M):
             self.write(path.replace("*", "first"), self.make(wants))
-        for command in re.findall(r"then (phase-gate pipeline vote (\S+))", said):
+        for command in re.findall(r"then (phase-gate pipeline vote FILE)", said):
             for name in ("ann", "bob"):
-                self.write(command[1], f"vote: approve\nconfidence: 1.0\nby: {name}\n")
-                self.type(command[0])
+                self.write("vote.yaml", f"vote: approve\nconfidence: 1.0\nby: {name}\n")
+                self.type(command)
 
     def make(self, wants: str) -> str:
         """Return a new text that has what the row asks for."""

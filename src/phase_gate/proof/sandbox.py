@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from phase_gate.proof import overlay
-from phase_gate.storage.listing import SKIPPED_FOLDERS
+from phase_gate.storage.listing import UNNEEDED_FOLDERS
 from phase_gate.storage.root import is_in_environment
 from phase_gate.values import Value, field
 
@@ -284,7 +284,7 @@ def _copy_project(top: str, target: str) -> None:
         folders[:] = [
             name
             for name in folders
-            if name not in SKIPPED_FOLDERS
+            if name not in UNNEEDED_FOLDERS
             and not is_in_environment(os.path.join(folder, name, "x"), top)
             and not f"{target}{os.sep}".startswith(os.path.join(folder, name, ""))
         ]

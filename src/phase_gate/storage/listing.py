@@ -157,7 +157,9 @@ _TOOLS = frozenset(("htmlcov", ".idea", ".vscode", ".vs", ".fleet", ".claude", "
 _ENVIRONMENTS = frozenset((".tox", ".nox", ".venv", "venv", "node_modules", "site-packages", ".eggs"))
 _BUILT = frozenset(("build", "dist", "_build"))
 #: A walk skips these, and version control.
-SKIPPED_FOLDERS = _CACHES | _ENVIRONMENTS | _BUILT | {".git", ".hg", ".svn"}
+#: No test needs these. A build folder may have the links of an editable install, or compiled extensions.
+UNNEEDED_FOLDERS = _CACHES | _ENVIRONMENTS | {".git", ".hg", ".svn"}
+SKIPPED_FOLDERS = UNNEEDED_FOLDERS | _BUILT
 #: In these folders, a log or a report may be test data.
 _TEST_FOLDERS = frozenset(("test", "tests"))
 

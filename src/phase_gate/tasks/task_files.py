@@ -207,12 +207,16 @@ _SIGN = re.compile(r"\|\|?|[;&<>()`\n]|\$\(|(?<!\S)#")
 _KEYWORD_TEXT = "{ [[ case eval exec exit for function if return select trap until while"
 _KEYWORDS = frozenset(_KEYWORD_TEXT.split())
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
+#: Characters of a command that a person can still read. Splitting a longer one takes too long.
+_LONGEST = 10_000
 #: Before the words of a command: a negation, or a variable.
 _PREFIX = re.compile(r"!|[A-Za-z_]\w*\+?=.*", re.DOTALL)
 
 
 def read_commands(text: str) -> dict[str, list[str]]:
     """Return the commands of an `&&` list, each with its words. Raises NotAllowedError for any other text."""
+    if len(text) > _LONGEST:
+        raise NotAllowedError(f"the command has {len(text):,} characters (needs-script)", remedy=_SCRIPT)
     at, commands = 0, {}
     # Masked texts have the same length.
     for part in _QUOTES.sub(lambda found: "_" * len(found.group()), text).split("&&"):
