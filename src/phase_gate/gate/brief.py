@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from phase_gate.codec import spell_out, to_json
-from phase_gate.gate.events import MEASURED
+from phase_gate.gate.measured import MEASURED
 from phase_gate.gate.state import Event, Json, State
 from phase_gate.gate.verdict import Evaluation
 from phase_gate.values import replace

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from phase_gate.codec import from_json
 from phase_gate.gate.breaker import Breaker
-from phase_gate.gate.measured import Measured, Waiver
+from phase_gate.gate.measured import MEASURED, Measured, Waiver
 from phase_gate.gate.outcomes import Green, Kind
 from phase_gate.gate.state import (
     NEW_STATE,
@@ -236,9 +236,6 @@ def _file_spent(state: State, event: Event) -> State:
 
 
 # --- the effect of the start and the end of a run
-
-#: The measurements in the end event of a run.
-MEASURED = ("metrics", "findings", "notes", "tables")
 
 
 def _run_started(state: State, event: Event) -> State:

@@ -87,6 +87,10 @@ class Measured(Value):
     remembered: Mapping[str, Any] = field(default_factory=dict)
 
 
+#: The fields of it that the end event of a run has.
+MEASURED = ("metrics", "findings", "notes", "tables")
+
+
 #: What several providers have measured, each by its name: a later measurement replaces that of the same provider.
 Evidence = Mapping[str, Measured]
 

@@ -12,10 +12,11 @@ from typing import Any
 
 from phase_gate.codec import spell_out, to_json
 from phase_gate.gate.breaker import Breaker, fingerprint, observe_run
-from phase_gate.gate.events import MEASURED, apply, streak_after
+from phase_gate.gate.events import apply, streak_after
 from phase_gate.gate.inventory import Inventory, bare_id, freeze, frozen_to_json, merge_inventories, split_id
 from phase_gate.gate.judging import evaluate
 from phase_gate.gate.measured import (
+    MEASURED,
     NO_NEW_SKIPS,
     NOTHING_REMEMBERED,
     Measured,
