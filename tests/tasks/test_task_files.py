@@ -344,6 +344,7 @@ TOO_BROAD = [
 
 #: Whether a failure gets lost in them or not: nobody has to find out.
 NEED_A_SCRIPT = [
+    f"pytest tests/a.py -k {'x' * 10_000}",
     *("exit 0", "eval true", "sh -c true", "bash -lc 'pytest tests/a.py'", "pytest tests/a.py # || true", "(exit 0)"),
     *("echo $(pytest tests/a.py)", "echo a; echo b", "cat a | wc -l", "echo x > done.txt", "[[ a == a ]]"),
     *("if true; then echo ok; fi", "pytest tests/a.py || true", "pytest tests/a.py\nexit 0", "pytest a &"),
