@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 
 import phase_gate
+from phase_gate.codec import to_json
 from phase_gate.config.configuration import apply_overlay, load_configuration, parse_configuration
 from phase_gate.config.documents import MAX_BYTES, read_document
 from phase_gate.config.workflow_files import load_shipped_workflow
@@ -387,7 +388,7 @@ def test_a_condition_is_added_to_the_workflows() -> None:
     assert green.guards == (*tdd.phases[1].gate_1.guards, "baseline-kept")
     assert not green.replaced
     assert [laid.phases[index] for index in (0, 2, 3)] == [tdd.phases[index] for index in (0, 2, 3)]
-    assert name_rules(laid) != name_rules(tdd)
+    assert name_rules(to_json(laid)) != name_rules(to_json(tdd))
 
 
 def test_a_replaced_condition_is_marked_and_keeps_the_guards() -> None:
@@ -409,8 +410,12 @@ def test_a_project_moves_artifacts_and_names_its_constitution() -> None:
     assert (plan.path, plan.min_words) == ("plans/*.md", 7)
     assert workflow.pipeline.artifacts["intake-brief"].path == "docs/pipeline/intake-brief.md"
     assert workflow.pipeline.constitution == ("a.md", "b.md")
-    usual = name_rules(laid("lock_timeout: 9"))
-    assert name_rules(workflow) != usual == name_rules(apply_overlay(load_shipped_workflow("pipeline"), Overlay()))
+    usual = name_rules(to_json(laid("lock_timeout: 9")))
+    assert (
+        name_rules(to_json(workflow))
+        != usual
+        == name_rules(to_json(apply_overlay(load_shipped_workflow("pipeline"), Overlay())))
+    )
 
 
 @pytest.mark.parametrize(

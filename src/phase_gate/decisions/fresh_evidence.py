@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from phase_gate.codec import to_json
 from phase_gate.evidence import gathering
 from phase_gate.gate.inventory import find_changed_settings
 from phase_gate.gate.judging import judgement_events
@@ -77,7 +78,7 @@ def _changed_rules(store: TaskStore, state: State, workflow: Workflow) -> list[F
     frozen = store.objects.load_frozen(state.freeze.current)
     if frozen is None:
         return []
-    now = name_rules(workflow, "workflow ")
+    now = name_rules(to_json(workflow), "workflow ")
     then = {name: text for name, text in frozen.settings.items() if name.startswith("workflow ")}
     return find_changed_settings(replace(frozen, settings=then), now)
 

@@ -18,7 +18,6 @@ from phase_gate.gate.record import SLOW, Document
 from phase_gate.recording.ownership import announced_packages, is_installed, package_of, real_path
 from phase_gate.recording.request import is_extended
 from phase_gate.recording.witness import Witness
-from phase_gate.runs.meaning import names_in_source
 from phase_gate.storage.root import is_in_environment, relative_id
 from phase_gate.workflow.names import PASSES_ALREADY
 
@@ -208,6 +207,8 @@ class TestIds:
         A module that can't be parsed counts as one test, named by its path.
         """
         found: dict[str, object] = {}
+        if errors:
+            from phase_gate.runs.parsing import names_in_source  # here, not above: most modules can be imported
         for node, failure in errors.items():
             part, _, inner = node.partition("::")
             path, file = self.test_id(part), self._config.rootpath / part

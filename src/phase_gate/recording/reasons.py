@@ -26,7 +26,7 @@ from phase_gate.codec import spell_out
 from phase_gate.gate.inventory import bare_name
 from phase_gate.gate.outcomes import Failure, Reason
 from phase_gate.recording.ownership import Ownership
-from phase_gate.recording.tally import FAILURE
+from phase_gate.recording.witness import FAILURE
 from phase_gate.source.checks import (
     asserts_constant,
     called_for_nothing,

@@ -15,9 +15,8 @@ from phase_gate.errors import PhaseGateError, UsageError
 from phase_gate.gate.verdict import Signal
 from phase_gate.project import Project
 from phase_gate.recording.witness import Process
-from phase_gate.runs.hello import PHASE_VARIABLE, Hello
+from phase_gate.runs.hello import PHASE_VARIABLE, Hello, waiting_signal
 from phase_gate.storage.root import SIGNAL_FILE
-from phase_gate.storage.signal_file import read_signal_file
 from phase_gate.values import Value, replace
 
 #: Options with which pytest opens a session without running tests.
@@ -59,7 +58,7 @@ def beginning(config: pytest.Config) -> Beginning:
         found: list[Any] = []
         with contextlib.suppress(PhaseGateError):
             found.append(_look_for_project(config))
-            found.append(read_signal_file(found[0].folder / SIGNAL_FILE))
+            found.append(waiting_signal(found[0].folder / SIGNAL_FILE))
         config.stash[_key] = Beginning(time.time(), Process(), os.urandom(8).hex(), *found)
     return config.stash[_key]
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from phase_gate.gate.state import State
 from phase_gate.runs.recorder import RUN_VARIABLE
 from phase_gate.storage.store import TaskStore
 
@@ -27,7 +26,7 @@ def confirm_runs(
     """
     status: int | None = None
     for index in range(1, further + 1):
-        before = store.read().state
+        streak = store.read().state.streak
         words = [*command, f"--phase-confirming={index}/{further}"]
         if exit_signal is not None and index == further:
             # A signal applies only to the run that it is given with.
@@ -38,7 +37,7 @@ def confirm_runs(
         # Tests may have changed the current folder.
         here = start if os.path.isdir(start) else None
         status = _wait_for(subprocess.Popen(words, env=environment, cwd=here))
-        if not _is_confirmed(before, store.read().state):
+        if store.read().state.streak != streak + 1:
             break
     return status
 
@@ -53,10 +52,6 @@ def _wait_for(process: subprocess.Popen[bytes]) -> int:
         process.kill()
         process.wait()
         return _INTERRUPTED
-
-
-def _is_confirmed(before: State, after: State) -> bool:
-    return after.streak == before.streak + 1
 
 
 def pytest_command() -> tuple[str, ...]:

@@ -19,8 +19,9 @@ from phase_gate.gate.run_end import judge_run
 from phase_gate.gate.state import Event, Snapshot, State
 from phase_gate.gate.verdict import ABSENT, Signal, strictest
 from phase_gate.project import who_am_i
-from phase_gate.runs.hello import own_settings
-from phase_gate.runs.meaning import doctests_in_source, names_in_source, take_inventory, take_meaning
+from phase_gate.runs.hello import own_settings, waiting_signal
+from phase_gate.runs.meaning import take_inventory, take_meaning
+from phase_gate.storage.files import remove_file
 from phase_gate.storage.fingerprint import (
     Tree,
     add_beside,
@@ -33,7 +34,6 @@ from phase_gate.storage.fingerprint import (
 )
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.objects import ObjectStore
-from phase_gate.storage.signal_file import read_signal_file, remove_signal_file
 from phase_gate.storage.store import now
 from phase_gate.values import replace
 
@@ -112,7 +112,7 @@ def _with_surroundings(run: Recorder, document: Document) -> Document:
     """Return the document with our own rules and the environment of the tests."""
     return replace(
         document,
-        settings={**document.settings, **own_settings(run.project.configuration, run.declared)},
+        settings={**document.settings, **own_settings(run.project.configuration, run.rules)},
         surroundings=document.surroundings or run.surroundings,
     )
 
@@ -143,9 +143,11 @@ def _audit(
     root = run.project.root
 
     def names_in(path: str) -> Collection[str] | None:
+        from phase_gate.runs.parsing import names_in_source  # here, not above: in most runs every test ran
+
         # With any patterns: those of this run may have excluded a test.
-        names = names_in_source(root / path)
-        return None if names is None else {*names, *doctests_in_source(root / path, path)}
+        names = names_in_source(root / path, doctests_of=path)
+        return None if names is None else frozenset(names)
 
     return audit_selection(expected, document, names_in, inventory)
 
@@ -307,7 +309,7 @@ class _GivenSignals:
 
     def __init__(self, run: Recorder, state: State) -> None:
         self._run = run
-        self._file: Signal | None = read_signal_file(run.store.signal_file, spent=state.spent_signal)
+        self._file: Signal | None = waiting_signal(run.store.signal_file, spent=state.spent_signal)
         early = run.hello.signal
         if self._file is not None and early is not None and not early.file:
             self._file = early  # perhaps a different file: keep it for the next run
@@ -347,7 +349,7 @@ class _GivenSignals:
         verdict = ended.evaluation
         is_read = ended.iteration is not None and verdict is not None and verdict.gate_2.answer != "held"
         if self._is_made_meanwhile or (is_read and self._file.answer != "malformed"):
-            remove_signal_file(self._run.store.signal_file)
+            remove_file(self._run.store.signal_file)
 
 
 # --- the references of a run, loaded from stored objects and from git, as far as they are in the state
@@ -368,6 +370,7 @@ def load_references(objects: ObjectStore, state: State, record: RunRecord, *, ro
         return Past(inventory, outcomes, snapshot.surroundings)
 
     known = None if state.known_tests is None else objects.load_inventory(state.known_tests)
+    withdrawn = objects.load_frozen(state.freeze.would_withdraw if rewinds else state.freeze.withdrawn)
     head: Mapping[str, Mapping[str, str]] = {}
     if in_first_phase:
         from phase_gate.runs.parsing import bodies_at_head  # here, not above: other phases read no sources
@@ -382,11 +385,7 @@ def load_references(objects: ObjectStore, state: State, record: RunRecord, *, ro
         targets=None if in_first_phase or state.targets is None else frozenset(objects.load(state.targets)),
         recovered=frozenset(state.recovered),
         frozen=objects.load_frozen(state.freeze.current),
-        withdrawn=_load_withdrawn(objects, state.freeze.would_withdraw if rewinds else state.freeze.withdrawn),
+        withdrawn=None if withdrawn is None else withdrawn.inventory,
         surroundings=record.session.surroundings,
         red={} if state.freeze.red_bodies is None else objects.load(state.freeze.red_bodies)["bodies"],
     )
-
-
-def _load_withdrawn(objects: ObjectStore, name: str | None) -> Inventory | None:
-    return None if name is None else objects.load_inventory(objects.load(name)["inventory"])

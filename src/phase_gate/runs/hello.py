@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import platform
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from phase_gate.bound import os
 from phase_gate.codec import to_json
 from phase_gate.errors import PhaseOrderError
 from phase_gate.gate.state import WORK
 from phase_gate.gate.verdict import Signal
 from phase_gate.project import Project
+from phase_gate.storage.files import exists
 from phase_gate.storage.root import is_in_environment, place_below, relative_id
 from phase_gate.values import Value, field
-from phase_gate.workflow.model import Guard, Workflow, flatten, name_rules
+from phase_gate.workflow.model import Guard, flatten, name_rules
 from phase_gate.workflow.settings import Configuration, ExitMeaning
 
 if TYPE_CHECKING:
@@ -55,6 +56,15 @@ class Hello(Value):
     pytest: str = ""
 
 
+def waiting_signal(path: Path, *, spent: str | None = None) -> Signal | None:
+    """Return the signal in the file, None if it is missing. Most runs find none, and load nothing to read one."""
+    if not exists(path):
+        return None
+    from phase_gate.storage.signal_file import read_signal_file
+
+    return read_signal_file(path, spent=spent)
+
+
 def choose_reports(typed: Iterable[str], here: Path, project: Project) -> tuple[Path, ...]:
     """Return the reports that were typed, or else those of the project's file. Raises UsageError for an invalid one."""
     reports = tuple(here / name for name in typed) or tuple(
@@ -81,11 +91,14 @@ _RULES = frozenset({"docs", "evidence", "proof", "freeze", "overrides", "exit_ga
 _NO_RULES = frozenset({"timeout", "seconds", "new_code"})
 
 
-def own_settings(own: Configuration, workflow: Workflow) -> dict[str, str]:
-    """Return the rules of the workflow and of the settings, by name; without settings that have their defaults."""
+def own_settings(own: Configuration, rules: Mapping[str, Any]) -> dict[str, str]:
+    """Return the rules of the workflow and of the settings, by name; without settings that have their defaults.
+
+    :param rules: the workflow as JSON.
+    """
     document = {name: held for name, held in to_json(own).items() if name in _RULES}
     settings = {name: text for name, text in flatten(document, "setting ") if name.rpartition(".")[2] not in _NO_RULES}
-    return {**name_rules(workflow, "workflow "), **settings}
+    return {**name_rules(rules, "workflow "), **settings}
 
 
 # --- the environment of tests, as far as a legitimate skip condition can use it: platform, Python, installed packages

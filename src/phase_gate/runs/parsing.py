@@ -13,6 +13,24 @@ from phase_gate.source.tests import are_doctests, find_doctests, find_tests, has
 from phase_gate.storage.git_command import files_of_commit, try_git
 
 
+def names_in_source(
+    file: Path, functions: Sequence[str] = ("*",), classes: Sequence[str] = ("*",), *, doctests_of: str = ""
+) -> list[str] | None:
+    """Return the bare names of the tests in the source of a file; None if there is no such file.
+
+    :param functions: name patterns of tests, like `classes`; by default, all names that some pattern could match.
+    :param doctests_of: the file as in ids, to include the names that pytest may give to its examples.
+    """
+    try:
+        tree = parse_source(file.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, SyntaxError):
+        return []
+    names = [test.name for test in find_tests(tree, functions=functions, classes=classes)]
+    return [*names, *find_doctests(tree, doctests_of)] if doctests_of else names
+
+
 def read_tests(path: str, names: Sequence[str], ids: tuple[str, ...], content: str, source: bytes) -> TestFile:
     """Return a file with the bodies of its tests, and the code around them.
 

@@ -6,6 +6,7 @@ Uses only files and the clock. `gate` evaluates a run; the result of a session a
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self
@@ -72,8 +73,6 @@ class Recorder:
         """
         self.project, self.workflow, self.store, self.hello = project, workflow, store, hello
         self._start_facts, self._refuse = start_facts or {}, refuse
-        #: As the project wrote it: this is frozen, while a number that depends on the history may change.
-        self.declared = workflow
         self.id = hello.run or os.urandom(8).hex()
         self.report_files = choose_reports(hello.reports, hello.start, project)
         self.written = written_below(project.root, hello.writes, self.report_files)
@@ -133,6 +132,11 @@ class Recorder:
 
         return Task(self.project, self.store, state)
 
+    @functools.cached_property
+    def rules(self) -> Mapping[str, Any]:
+        """The workflow as JSON."""
+        return to_json(self.workflow)
+
     @property
     def reports(self) -> tuple[str, ...]:
         """The reports of this run and of earlier ones."""
@@ -158,9 +162,9 @@ class Recorder:
         if not state.is_pipeline or state.is_done:
             return
         rules = self.task(state).rules
-        if name_rules(rules) != name_rules(self.workflow):
+        if name_rules(to_json(rules)) != name_rules(to_json(self.workflow)):
             self.warnings.append("the rules have changed: this pipeline continues with those it began with")
-        self.workflow = self.declared = rules
+        self.workflow = rules
 
     @property
     def confirms(self) -> bool:
@@ -289,7 +293,7 @@ class Recorder:
             "nested": is_nested,
             "rewinds": entry.how == "rewind",
             "limit": self.store.run_limit,
-            "rules": self.store.objects.keep(to_json(self.workflow)),
+            "rules": self.store.objects.keep(self.rules),
             "criteria_given": self.criteria_given,
             "arguments": list(self.hello.arguments),
             "reports": list(self.written),

@@ -103,7 +103,7 @@ class ShardSession(RecordedSession):
                 deselected=frozenset(),
                 collected=(),
                 left_out={},
-                settings={**document.settings, **own_settings(self.project.configuration, self._run.declared)},
+                settings={**document.settings, **own_settings(self.project.configuration, self._run.rules)},
                 surroundings=self._run.surroundings,
             ),
             changed_sources=changed_sources(self._before, after),

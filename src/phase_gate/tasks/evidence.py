@@ -87,8 +87,8 @@ class PipelineEvidence(PartEvidence):
             commit=head_of(root),
         )
         if begins_cycle:
-            names = {**name_rules(workflow), **_commands_of(task.project, workflow)}
-            document = {"workflow": to_json(workflow), "names": names}
+            ruled = to_json(workflow)
+            document = {"workflow": ruled, "names": {**name_rules(ruled), **_commands_of(task.project, workflow)}}
             files = replace(
                 files,
                 constitution={path: digest_file(root / path) for path in rules.constitution},
@@ -194,7 +194,7 @@ class PipelineProvider(Provider):
         try:
             rules = project.workflow()
             # A command named another workflow than the file's when the cycle began: there is nothing to compare.
-            now = name_rules(rules if rules.name == state.workflow else self.workflow)
+            now = name_rules(to_json(rules if rules.name == state.workflow else self.workflow))
             now |= _commands_of(project, self.workflow)
         except (ConfigurationError, WorkflowError, ConditionError) as error:
             # The pipeline uses the rules that it began with, so everything else can still be measured.

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from phase_gate.codec import to_json
-from phase_gate.values import Literal, Value, field, replace
+from phase_gate.values import Literal, Value, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -200,27 +199,29 @@ def settle(value: float | str, workflow: Workflow) -> float:
 # --- rules that affect verdicts: unlike prose, they must not change during a cycle
 
 
-def name_rules(workflow: Workflow, above: str = "") -> dict[str, str]:
-    """Return these rules one by one, each with its dotted name in the workflow file.
+def name_rules(rules: Mapping[str, Any], above: str = "") -> dict[str, str]:
+    """Return the rules of a workflow, given as JSON, one by one, each with its dotted name in the workflow file.
 
     Default values are left out, so that new kinds of rules change nothing; and guards that no phase uses.
 
     :param above: comes before each name.
     """
-    named = {name for phase in workflow.phases for name in phase.gate_1.guards}
+    phases = {phase["name"]: _without_prose(phase) for phase in rules["phases"]}
+    named = {name for phase in phases.values() for name in phase["gate_1"].get("guards", ())}
     # The metric of a required check is left out: its command is compared separately, and adding one changes no rule.
-    checked = {f"{name}_ok" for phase in workflow.phases for name in requires_of(phase).checks}
-    metrics = {name: kind for name, kind in workflow.metrics.items() if name not in checked}
-    document = to_json(replace(workflow, guards={}, phases=(), metrics=metrics))
-    document["guards"] = {name: guard.condition for name, guard in workflow.guards.items() if name in named}
-    document["phases"] = {phase.name: _without_prose(phase) for phase in workflow.phases}
-    return {f"{above}phases": ", ".join(document["phases"]), **dict(flatten(document, above))}
+    checked = {f"{name}_ok" for phase in phases.values() for name in phase.get("requires", {}).get("checks", ())}
+    document = {
+        **rules,
+        "phases": phases,
+        "guards": {name: guard["condition"] for name, guard in rules.get("guards", {}).items() if name in named},
+        "metrics": {name: kind for name, kind in rules.get("metrics", {}).items() if name not in checked},
+    }
+    return {f"{above}phases": ", ".join(phases), **dict(flatten(document, above))}
 
 
-def _without_prose(phase: Phase) -> dict[str, Any]:
-    document = to_json(replace(phase, purpose="", gate_1=replace(phase.gate_1, rationale="")))
-    del document["name"], document["gate_1"]["name"]
-    return document
+def _without_prose(phase: Mapping[str, Any]) -> dict[str, Any]:
+    gate_1 = {name: held for name, held in phase["gate_1"].items() if name not in ("name", "rationale")}
+    return {name: held for name, held in phase.items() if name not in ("name", "purpose")} | {"gate_1": gate_1}
 
 
 def flatten(document: Mapping[str, Any], above: str) -> Iterator[tuple[str, str]]:
