@@ -5,6 +5,8 @@ Pure. A name that is not among the metrics was not measured.
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from phase_gate.gate.inventory import bare_id, find_altered, find_changed_settings, split_id
 from phase_gate.gate.measured import (
     ALREADY_PASSING,
@@ -53,11 +55,11 @@ def _count_tests(run: JudgedRun) -> dict[str, MetricValue]:
     record, judged = run.record, run.outcomes
     in_scope = judged.targets if run.in_first_phase else None
 
-    def scoped(ids: frozenset[str]) -> int:
-        return len(ids if in_scope is None else ids & in_scope)
+    def scoped(ids: Set[str]) -> int:
+        return len(ids if in_scope is None else in_scope.intersection(ids))
 
     buckets = odd_buckets(record.session.outcomes)
-    passing, failing = scoped(judged.passing - judged.rows_passing), scoped(judged.failing)
+    passing, failing = scoped(judged.passing) - len(judged.rows_passing), scoped(judged.failing)
     return {
         "tests_total": passing + failing + scoped(judged.newly_skipped),
         "tests_passing": passing,
@@ -156,6 +158,8 @@ def _find_findings(run: JudgedRun, frozen: list[Finding]) -> tuple[Finding, ...]
 
 def _deleted(run: JudgedRun) -> tuple[Finding, ...]:
     """Return the frozen tests that are gone. A function that ran has other parameters now."""
+    if not run.missing:
+        return ()
     ran = frozenset(map(bare_id, run.record.session.outcomes))
     other = "is frozen, and its function ran with other parameters: their ids must be the same in each run"
     gone = name_tests("tests-kept", "hard", run.missing, "is frozen, and was deleted", "gone")

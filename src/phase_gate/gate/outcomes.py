@@ -6,7 +6,7 @@ Pure. Every id has exactly one bucket; its class depends on the outcomes before 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from functools import cached_property
 
 from phase_gate.gate.inventory import Frozen, Inventory, bare_id, bare_name, split_id
@@ -144,7 +144,8 @@ class References(Value):
 class Judgement(Value):
     """Each id of the run is in exactly one of the first six sets."""
 
-    passing: frozenset[str]
+    #: Of a run in which every test passed, a view of its outcomes: a set of so many ids would be half a megabyte.
+    passing: Set[str]
     failing: frozenset[str]
     known_failing: frozenset[str]
     exempt: frozenset[str]
@@ -163,7 +164,7 @@ class Judgement(Value):
     @property
     def too_early(self) -> frozenset[str]:
         """The targets that pass, but have to fail."""
-        return (self.passing & self.targets) - self.rows_passing
+        return self.targets.intersection(self.passing) - self.rows_passing
 
     @property
     def green(self) -> Green:
@@ -198,10 +199,10 @@ def judge_outcomes(
     sets: defaultdict[str, set[str]] = defaultdict(set)
     # Nearly all tests, or all: handled in bulk, because this dominates the cost for a big suite.
     others = [] if all_passed(outcomes) else [row for row in outcomes.items() if row[1] != "passed"]
-    passing = frozenset(outcomes) if not others else frozenset(outcomes).difference(test_id for test_id, _ in others)
     for test_id, bucket in others:
         sets[comparison.standing(test_id, bucket, targets)].add(test_id)
-    passing |= sets["passing"]
+    plain: Set[str] = outcomes.keys()
+    passing = plain - {test_id for test_id, _ in others} | sets["passing"] if others else plain
     if in_first_phase:
         targets -= sets["exempt"]  # skipped, or expected to fail: it proves nothing now, and is not required later
     red = {bare_id(test_id) for test_id in sets["failing"] & targets if "[" in test_id} if in_first_phase else set()
@@ -214,7 +215,7 @@ def judge_outcomes(
         targets=targets,
         baseline_total=0 if past.baseline is None else past.baseline.inventory.number,
         baseline_failing=frozenset(filter(comparison.was_passing, sets["failing"] - waiting)),
-        rows_passing=frozenset(each for each in passing & targets if red and bare_id(each) in red),
+        rows_passing=frozenset(each for each in targets if red and each in passing and bare_id(each) in red),
         recovered=frozenset(
             test_id
             for test_id, bucket in (past.baseline.outcomes if past.baseline is not None else {}).items()

@@ -168,7 +168,7 @@ def _why_it_stays(state: State, record: RunRecord, outcomes: Judgement) -> str:
 
 def _name_missing(missing: Iterable[str], past: References, moves: Mapping[str, str]) -> tuple[str, ...]:
     """Return the frozen tests that are gone and did not move. Tests that came after the freeze may go again."""
-    frozen = None if past.frozen is None else frozenset(past.frozen.inventory.ids())
+    frozen = None if past.frozen is None or not missing else frozenset(past.frozen.inventory.ids())
     return tuple(each for each in missing if bare_id(each) not in moves and (frozen is None or each in frozen))
 
 

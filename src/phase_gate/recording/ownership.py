@@ -72,7 +72,9 @@ class Ownership:
 
     def is_projects(self, file: str) -> bool:
         """Return whether the file is in the project, outside of environments, and not part of this plugin."""
-        path = real_path(file)
+        return self._owns(real_path(file))
+
+    def _owns(self, path: str) -> bool:
         is_inside = path.startswith(self._top) and not path.startswith(_OURS)
         return is_inside and not is_in_environment(path, self.root)
 
@@ -89,7 +91,7 @@ class Ownership:
         """
         is_spelled, path = file.startswith(self._spellings), real_path(file)
         if path.startswith(self._top):
-            return self.shown(path) if self.is_projects(path) else ""
+            return self._show(path) if self._owns(path) else ""
         if not is_spelled or is_installed(path) or is_in_environment(file, self.root):
             return ""
         spelled = next(start for start in self._spellings if file.startswith(start))
@@ -100,7 +102,9 @@ class Ownership:
         return not file.startswith(_INSTALLED) and os.path.isfile(file) and not is_installed(real_path(file))
 
     def shown(self, file: str) -> str:
-        path = real_path(file)
+        return self._show(real_path(file))
+
+    def _show(self, path: str) -> str:
         shown = path.removeprefix(self._top) if path.startswith(self._top) else os.path.basename(path)
         return shown.replace(os.sep, "/")
 
