@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from phase_gate.errors import MovedError
+from phase_gate.project import Project as RealProject
+from phase_gate.tasks import start
+from phase_gate.tasks.board import TaskBoard, TaskSession, TaskStatus
+from phase_gate.tasks.work import Verification
 from tests.stores.in_memory import Server
 from tests.support import Project
 from tests.tasks.fleet import Fleet, part
@@ -43,6 +48,25 @@ def test_each_worker_gets_another_task_in_the_order_of_the_list(fleet: Fleet) ->
     listed = b.call("verify", "status")
     assert listed.has("part-1", "EXECUTING", "ann since", "bob since")
     assert a.status("part-2")["worker"] == "bob"
+
+
+def test_a_worker_that_lost_a_race_leaves_tasks_out(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet = Fleet(project, monkeypatch, None)
+    fleet.machine().take_list(*map(part, range(1, 10)))
+    tried: list[str] = []
+
+    def lose(session: TaskSession, row: Verification, **given: object) -> TaskStatus:
+        tried.append(row.task)
+        if len(tried) < 5:
+            raise MovedError("another worker was first", remedy="try again")
+        return session.status(row)
+
+    monkeypatch.setattr(start, "_begin", lose)
+    monkeypatch.setattr("random.randrange", lambda end: end - 1)
+    board = TaskBoard(RealProject.find(fleet.machine().root, environment={}), wanted=None, owner="worker")
+    start.hand_out(board, by="ann", show=print)
+    # More of them after each race; and a list that is left without one is read again.
+    assert tried == ["part-1", "part-3", "part-7", "part-8", "part-9"]
 
 
 def test_a_wave_begins_after_the_one_before(fleet: Fleet) -> None:

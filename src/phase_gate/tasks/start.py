@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import graphlib
+import random
 import shlex
 import subprocess
 import tempfile
@@ -214,11 +215,17 @@ def hand_out(board: TaskBoard, *, by: str, show: Show) -> TaskStatus | Nothing:
             # Another worker was first, or its verify command is running.
             with contextlib.suppress(MovedError, NotAllowedError):
                 _release(board.session(row.task), row)
+    spread = 1
     while ready := board.overview.ready(lambda row: _is_over(board, row)):
-        for row in ready:
+        place = random.randrange(min(spread, len(ready)))
+        while place < len(ready):
+            row = ready[place]
             with contextlib.suppress(MovedError):
                 return _begin(board.session(row.task), row, by=by, show=show)
-        # Others got all of those, but there may be new ones.
+            # Workers that lost the same race would meet again at the next task: let them spread out.
+            spread *= 2
+            place += 1 + random.randrange(spread)
+        # Others got all of those, but there may be new ones; and skipped ones come again.
         board.ask_again()
     return _explain_nothing(board.overview)
 
