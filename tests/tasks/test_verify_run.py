@@ -7,12 +7,16 @@ import re
 import signal
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import yaml
 
+from phase_gate.errors import MovedError
 from phase_gate.tasks.verify_run import count_tests_in, first_failures
-from tests.support import OURS
+from tests.stores.in_memory import InMemoryStore, Server
+from tests.support import OURS, Project
+from tests.tasks.fleet import Fleet, part
 from tests.tasks.verifying import NAME, RIGHT, TASK, WRONG, Gate, python
 
 
@@ -401,3 +405,27 @@ def test_the_steps_of_a_list_are_run_one_by_one(gate: Gate) -> None:
     output = gate.json("verify", "status", "--task", TASK)["gate_result"]["verify"]["output"]
     assert output.splitlines() == ["first", "5 tests passed"]
     assert (gate.root / "last").exists()
+
+
+@pytest.mark.processes
+def test_an_end_that_came_second_is_recorded_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet = Fleet(project, monkeypatch, Server())
+    project.write({"write.py": "open('part_1.py', 'a').write('# more\\n')\nprint('1 tests passed')\n"})
+    machine = fleet.machine()
+    machine.take_list(part(1, verify=python("write.py")))
+    machine.next("ann")
+    machine.report("part-1", "ann")
+    append = InMemoryStore.append
+    losses: list[str] = []
+
+    def lose_once(store: InMemoryStore, *given: Any) -> None:
+        if b'"how":"ended"' in given[3] and not losses:
+            losses.append(given[0])
+            raise MovedError("another machine was first", remedy="try again")
+        append(store, *given)
+
+    monkeypatch.setattr(InMemoryStore, "append", lose_once)
+    assert machine.verify("part-1").code == 0
+    assert losses == ["part-1"]
+    flags = machine.status("part-1")["weak_because"]
+    assert [each for each in flags if "while it ran" in each] == ["files changed while it ran: part_1.py"]

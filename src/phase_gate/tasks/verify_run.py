@@ -88,7 +88,7 @@ class _VerifyRun:
             if is_unlisted(step.change.state, changes, at=at):
                 step.judge(changes=changes)  # so that a person can waive the finding
             elif left <= 0:
-                step.fail(FailureType.TIMEOUT, "the gate's 1800 s are over")
+                step.fail(FailureType.TIMEOUT, f"the gate's {GATE_TIMEOUT:g} s are over")
                 step.judge()
             else:
                 self.check = check = replace(check, limit=min(current.limits["verify"], left), at=at)
@@ -156,23 +156,23 @@ class _VerifyRun:
                 raise NotAllowedError(
                     f"{session.task} was changed while its verify command ran", remedy="phase-gate verify status"
                 )
-            self._weigh(after)
-            step.record_check(replace(self.check, ended_at=step.change.at))
-            self._fail(step)
+            check = self._weigh(after, known=current.known)
+            step.record_check(replace(check, ended_at=step.change.at))
+            self._fail(step, check)
             step.judge()
         session.board.refresh()
         return step.status
 
-    def _weigh(self, after: Tree) -> None:
+    def _weigh(self, after: Tree, *, known: str) -> Check:
         """Evaluate the run: the files that it changed, and the tests that it ran."""
-        check = evaluate_output(self.check, self.session, self.output, since=self._serial)
+        check = evaluate_output(self.check, self.session.store, self.output, since=self._serial, known=known)
         names = changed_paths(self.before.files, after.files)
         written = (f"files changed while it ran: {', '.join(names[:5])}",) if names else ()
         problems = check.problems if check.exit_code == 0 else ()
-        self.check = replace(check, after=after.digest, problems=problems, flags=(*check.flags, *written))
+        return replace(check, after=after.digest, problems=problems, flags=(*check.flags, *written))
 
-    def _fail(self, step: Step) -> None:
-        check, lines = self.check, first_failures(self.output)
+    def _fail(self, step: Step, check: Check) -> None:
+        lines = first_failures(self.output)
         if check.how == "timed-out":
             step.fail(FailureType.TIMEOUT, check.why, lines=lines)
         elif check.problems:
@@ -295,12 +295,12 @@ _FAULTS = (
 )
 
 
-def evaluate_output(check: Check, session: TaskSession, output: str, *, since: int) -> Check:
+def evaluate_output(check: Check, store: TaskStore, output: str, *, since: int, known: str) -> Check:
     """Return the check with the evidence of the runs that were recorded since then; without any, of the output.
 
     :param since: the ledger's last line when the verify command was started.
+    :param known: the object with the tests that were there when the task was taken.
     """
-    store, known = session.store, session.verification().known
     runs, open_ones = _recorded(store, since)
     if not runs and not open_ones:
         tests, line = count_tests_in(output), quote_none(output)
