@@ -12,7 +12,7 @@ from phase_gate.tasks.work import Verification
 from tests.stores.in_memory import Server
 from tests.support import Project
 from tests.tasks.fleet import Fleet, part
-from tests.tasks.verifying import Gate, python
+from tests.tasks.verifying import NAME, TASK, Gate, python
 
 pytestmark = pytest.mark.processes
 
@@ -33,6 +33,18 @@ def test_settings_of_the_project_hold_for_its_tasks(gate: Gate) -> None:
     assert "Status: REVIEWING" in gate.state_file
     gate.project.write({"phase-gate.yaml": "verification: {timeouts: {verify: 301}}\n"})
     assert gate.call("verify", "status").has("verification.timeouts.verify can't be 301")
+
+
+def test_a_task_that_is_there_can_lose_its_time_limit(gate: Gate) -> None:
+    first, second = gate.task(), gate.task(name="Task 4", files=["four.py"], depends_on=[NAME])
+    gate.paper("tasks.yaml", [first, second])
+    gate.call("verify", "start", "--task-file", "tasks.yaml")
+    ran = gate.call("verify", "start", "--task-file", "tasks.yaml", "--task", NAME, "--untimed")
+    assert ran.code == 0
+    gate.wait(9999)
+    assert gate.json("verify", "status", "--task", TASK)["late"] is None
+    # The other one has its limit, and a list that has begun can be taken again.
+    assert gate.call("verify", "start", "--task-file", "tasks.yaml").has("(it was there already)")
 
 
 @pytest.fixture(params=["folder", "store"])

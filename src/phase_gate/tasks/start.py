@@ -107,7 +107,9 @@ def _take(session: TaskSession, spec: TaskSpec, data: dict[str, object], show: S
     """Take one task; return whether it is new. An existing task with the same text is not changed."""
     project, looked = session.project, find_verification(session.state())
     if looked is not None and (looked.spec, looked.limits) == (spec, data["limits"]):
-        return False
+        loses_limit = bool(data["untimed"]) and not looked.untimed and looked.status is Status.PENDING
+        if not loses_limit:
+            return False
     _refuse_change(session, looked)
     remembered = _remember(session, spec, show)
     # The project's settings are for its own workflow.
