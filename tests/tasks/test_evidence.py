@@ -8,11 +8,13 @@ import pytest
 
 from phase_gate.tasks.artifacts import Drifted
 from phase_gate.tasks.evidence import drift_findings
+from phase_gate.values import replace
+from phase_gate.workflow.model import Workflow
 from tests.tasks.pipelines import CONFIGURATION, PATHS, WORKFLOW, Pipe, details, unmet
 
 
-def drifted(**changes: Any) -> list[tuple[str, str]]:
-    return [(each.id, each.proof) for each in drift_findings(Drifted(**changes), WORKFLOW)]
+def drifted(workflow: Workflow = WORKFLOW, **changes: Any) -> list[tuple[str, str]]:
+    return [(each.id, each.proof) for each in drift_findings(Drifted(**changes), workflow)]
 
 
 def test_the_same_drift_is_the_same_request() -> None:
@@ -25,6 +27,12 @@ def test_the_same_drift_is_the_same_request() -> None:
     assert kind == "config"
     assert drifted(files={"tox.ini": "b"}) != [("config", first)]
     assert drifted(files={"tox.ini": "a"}, lines=1) == [("config", first)]
+
+
+def test_every_line_can_be_drift() -> None:
+    strict = replace(WORKFLOW, parameters={**WORKFLOW.parameters, "large_change": 0})
+    assert drifted(strict, lines=0) == []
+    assert [kind for kind, _ in drifted(strict, lines=1)] == ["scope"]
 
 
 BLOCKING = {"id": "A-1", "severity": "blocking", "kind": "security", "title": "names are logged"}

@@ -322,5 +322,5 @@ def drift_findings(drift: Drifted, workflow: Workflow) -> Iterator[Finding]:
     if drift.lines > large:
         detail = f"{drift.lines} lines changed since the plan was approved, more than {large}"
         # By its size: a growing change that was approved stays the same request until it doubles.
-        proof = fingerprint("lines", str((drift.lines // large).bit_length()))
+        proof = fingerprint("lines", str((drift.lines // max(1, large)).bit_length()))
         yield Finding(slug=CHANGE_REQUESTED, tier="advisory", id="scope", detail=detail, proof=proof)
