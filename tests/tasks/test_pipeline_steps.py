@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 
-from tests.tasks.pipelines import CONFIGURATION, LINE, ROUTES, Pipe, unmet
+from phase_gate.errors import NotAllowedError
+from phase_gate.gate.state import State
+from phase_gate.task import Task
+from phase_gate.tasks.pipeline_steps import show_votes
+from phase_gate.values import replace
+from tests.tasks.pipelines import CONFIGURATION, LINE, ROUTES, WORKFLOW, Pipe, unmet
 
 pytestmark = pytest.mark.processes
 
@@ -132,3 +140,10 @@ def test_a_person_gives_guidance_where_it_is_stuck_and_the_failed_phase_goes_on(
     assert pipe.phase == "STUCK"
     assert pipe.gate(*resume, "the plan has to name the price").code == 0
     assert pipe.phase == LINE[LINE.index(phase) + 1]
+
+
+def test_where_no_phase_asks_for_votes_none_is_named() -> None:
+    rules = replace(WORKFLOW, phases=WORKFLOW.phases[:1])
+    with pytest.raises(NotAllowedError) as refused:
+        show_votes(cast(Task, SimpleNamespace(state=State(phase="INTAKE"), rules=rules)))
+    assert refused.value.remedy == "phase-gate status shows the next step"

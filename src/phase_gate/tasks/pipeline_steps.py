@@ -216,9 +216,10 @@ def show_votes(task: Task) -> Votes:
     consensus = None if phase is None else requires_of(phase).consensus
     if consensus is None or state.exited:
         asking = [each.name for each in workflow.phases if requires_of(each).consensus is not None]
+        where = f"vote in one of: {', '.join(asking)}; " if asking else ""
         raise NotAllowedError(
             f"{state.phase} asks for no vote{' any more' if consensus is not None else ''}",
-            remedy=f"vote in one of: {', '.join(asking)}; phase-gate status shows the next step",
+            remedy=f"{where}phase-gate status shows the next step",
         )
     look = Artifacts(task, workflow, pipeline_of(state))
     for name in consensus.on:
