@@ -48,6 +48,24 @@ def test_a_task_whose_state_was_edited_stops_the_list(gate: Gate, damage: Callab
     assert stats["pass_rate"] == "50%"
 
 
+@pytest.mark.parametrize("text", ["5", '{"tasks": 5}', "[1]", '[["a"]]', "{"])
+def test_a_damaged_list_of_seen_tasks_is_made_anew(gate: Gate, text: str) -> None:
+    gate.start()
+    seen = gate.root / ".phase-gate" / "cache" / "verify-tasks.json"
+    seen.write_text(text, encoding="utf-8")
+    assert gate.call("verify", "status").code == 10
+    assert TASK in seen.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("words", [(), ("--task", "Task 3")], ids=["by-the-report", "by-the-option"])
+def test_a_report_names_its_task_by_the_beginning(gate: Gate, words: tuple[str, ...]) -> None:
+    gate.start_two()
+    assert gate.executor(gate.result(task_name="Task 3"), *words).code == 0
+    assert gate.json("verify", "status", "--task", TASK)["gate_status"] == "VERIFYING"
+    assert gate.executor(gate.result(task_name="Task"), "--task", "Task 4").code == 0
+    assert gate.executor(gate.result(task_name="Task 4"), "--task", TASK).has("is for 'Task 4', but the task is")
+
+
 #: As they stand in the source document, without a word more.
 STRONG = """\
 status: success

@@ -156,7 +156,7 @@ class TaskBoard:
         except MalformedResultError as error:
             result = error
         session = self.session(self.find(name) if name and self.wanted is None else self.waiting(what, *groups))
-        if name and task_slug(name) != session.task:
+        if name and not f"{session.task}-".startswith(f"{task_slug(name)}-"):
             raise NotAllowedError(
                 f"{attachment.name} is for {name!r}, but the task is {session.verification().name!r}",
                 remedy=f"hand in {what} for this task, or name the other one with --task",

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 
+from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError, StateError, TaskNameError
 from phase_gate.gate.state import State
-from phase_gate.storage.files import load_json, save_cache
+from phase_gate.storage.files import load_value, save_cache
 from phase_gate.storage.root import DEFAULT_TASK
 from phase_gate.tasks.work import (
     FINISHED,
@@ -235,6 +236,12 @@ RECENT = 10
 _WAITING = (Status.FAILED, Status.REJECTED)
 
 
+class SeenTasks(Value):
+    """The tasks that were here before: a removed folder is damage."""
+
+    tasks: tuple[str, ...] = ()
+
+
 class Overview(Value):
     """The tasks as shown by `verify status`, STATE.md, `status` and reports."""
 
@@ -340,7 +347,7 @@ def load_overview(state_folder: Path, look: Callable[[str], State | None], refus
     folder, file = state_folder / "tasks", state_folder / "cache" / "verify-tasks.json"
     folders = [each.name for each in folder.iterdir() if each.is_dir()] if folder.is_dir() else []
     # If it can't be saved, the removal of a task's whole folder goes unnoticed.
-    seen = load_json(file) or []
+    seen = (load_value(SeenTasks, file) or SeenTasks()).tasks
     for name in sorted({*folders, *refused, *seen} - {DEFAULT_TASK}):
         try:
             state = look(name)
@@ -352,5 +359,5 @@ def load_overview(state_folder: Path, look: Callable[[str], State | None], refus
             found = None if state is None else find_verification(state)
             rows += [] if found is None else [found]
     if unseen := {row.task for row in rows}.difference(seen):
-        save_cache(file, sorted(unseen.union(seen)))
+        save_cache(file, to_json(SeenTasks(tasks=tuple(sorted(unseen.union(seen))))))
     return Overview(rows=tuple(sorted(rows, key=lambda row: (row.taken_at, row.task))), damaged=tuple(damaged))
