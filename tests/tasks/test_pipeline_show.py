@@ -8,10 +8,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from phase_gate.tasks.pipeline_show import count_votes, merge_gate_results
-from phase_gate.tasks.work import Word
+from phase_gate.gate.state import WORK, State
+from phase_gate.tasks.pipeline_show import count_votes, merge_gate_results, stuck_to_json
+from phase_gate.tasks.work import Failure, Pipeline, Word
 from tests.e2e.sessions import SCHEMAS
-from tests.tasks.pipelines import CONFIGURATION, Pipe
+from tests.tasks.pipelines import CONFIGURATION, WORKFLOW, Pipe
 
 ON = {"plan": "d1"}
 
@@ -122,3 +123,9 @@ def test_checks_without_a_command_are_refused_at_the_start(pipe: Pipe) -> None:
     # pytest begins a cycle, too: then every verdict warns of them.
     pipe.project.run("--phase=intake")
     assert words in " ".join(pipe.gate("advance").out.split())
+
+
+def test_a_stuck_pipeline_names_its_task() -> None:
+    pipeline = Pipeline(failed_phase="INTAKE", failures=(Failure(phase="INTAKE", error="no brief"),))
+    report = stuck_to_json(State(task="other", parts={WORK: pipeline}), WORKFLOW, None)
+    assert report["required_human_input"][-1].endswith('resume --reason "..." --by NAME --task other')

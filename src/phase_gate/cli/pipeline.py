@@ -104,7 +104,7 @@ def recover(call: Call) -> Done:
         return _resume(call, task)
     state, workflow = task.state, task.rules
     if state.is_stuck:
-        report = pipeline_show.stuck_to_json(state.stuck, pipeline, workflow, read_root_cause_of(task))
+        report = pipeline_show.stuck_to_json(state, workflow, read_root_cause_of(task))
         text = render_sections(f"Stuck: {state.stuck}", pipeline_show.stuck_sections(report))
         return Done(text=text, document={"stuck": report}, code=exit_codes.CIRCUIT_OPEN)
     phase = workflow.phase(state.phase or "")

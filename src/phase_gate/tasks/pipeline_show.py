@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from phase_gate.gate.state import State
 from phase_gate.task import Task
 from phase_gate.tasks.artifacts import Artifacts, fingerprint
 from phase_gate.tasks.handins import RootCause
 from phase_gate.tasks.routing import budget, rules_of
-from phase_gate.tasks.work import Choice, Failure, Pipeline, Word, find_pipeline
+from phase_gate.tasks.work import Choice, Failure, Pipeline, Word, find_pipeline, pipeline_of
 from phase_gate.values import Value
 from phase_gate.visible import count, name_key
 from phase_gate.workflow.model import (
@@ -24,7 +25,7 @@ from phase_gate.workflow.model import (
     requires_of,
     settle,
 )
-from phase_gate.workflow.names import look_command, run_command
+from phase_gate.workflow.names import look_command, of_task, run_command
 
 Rows = list[tuple[str, str]]
 
@@ -86,7 +87,7 @@ def missing_commands(task: Task, workflow: Workflow) -> str:
 
 
 def vote_command(task: str) -> str:
-    return "phase-gate pipeline vote FILE" + ("" if task == "default" else f" --task {task}")
+    return of_task("phase-gate pipeline vote FILE", task)
 
 
 def root_cause_record(failed_phase: str) -> dict[str, Any]:
@@ -199,11 +200,15 @@ def failure_to_json(failure: Failure) -> dict[str, Any]:
     return {"phase": failure.phase, "reason": failure.error, "unmet": list(failure.lines), "at": failure.at}
 
 
-def stuck_to_json(reason: str, pipeline: Pipeline, workflow: Workflow, cause: RootCause | None) -> dict[str, Any]:
+_GUIDE = 'phase-gate pipeline recover resume --reason "..." --by NAME'
+
+
+def stuck_to_json(state: State, workflow: Workflow, cause: RootCause | None) -> dict[str, Any]:
     """Return the report on a pipeline that has ended in STUCK.
 
     :param cause: the existing root-cause record.
     """
+    pipeline = pipeline_of(state)
     last, name = pipeline.failures[-1], pipeline.failed_phase
     if cause is not None and cause.failed_phase.upper() != name:
         cause = None
@@ -211,7 +216,7 @@ def stuck_to_json(reason: str, pipeline: Pipeline, workflow: Workflow, cause: Ro
     unmet = next(each for each in reversed(pipeline.failures) if each.phase == name)
     guards = [each for each in unmet.lines if each in workflow.guards] or list(unmet.lines)
     return {
-        "reason": reason,
+        "reason": state.stuck,
         "current_failure": failure_to_json(last),
         "failed_phase": name,
         "root_cause_summary": "not recorded" if cause is None else f"{cause.summary}: {cause.root_cause}",
@@ -222,7 +227,7 @@ def stuck_to_json(reason: str, pipeline: Pipeline, workflow: Workflow, cause: Ro
         "required_human_input": [
             *([cause.required_human_input] if cause is not None and cause.required_human_input else ()),
             f"Decide how the gate of {name} can open: {', '.join(guards) or unmet.error}",
-            f'Give guidance for {name}: phase-gate pipeline recover resume --reason "..." --by NAME',
+            f"Give guidance for {name}: {of_task(_GUIDE, state.task)}",
         ],
     }
 

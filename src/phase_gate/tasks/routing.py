@@ -17,7 +17,7 @@ from phase_gate.gate.verdict import Evaluation, Verdict, phase_command, start_co
 from phase_gate.tasks.work import Failure, Pipeline, Request
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.model import MAX_RECOVERIES, Phase, PipelineRules, Workflow, requires_of
-from phase_gate.workflow.names import DONE, STUCK, look_command
+from phase_gate.workflow.names import DONE, STUCK, look_command, of_task
 
 
 class PipelineFiles(Value):
@@ -198,7 +198,7 @@ def with_pipeline(
         evaluation = replace(evaluation, notes=(*evaluation.notes, *notes))
     if plan.failure is not None:
         failed = f"the gate of {phase.name} failed: {plan.failure.error}"
-        recover = "phase-gate pipeline recover" + ("" if task == "default" else f" --task {task}")
+        recover = of_task("phase-gate pipeline recover", task)
         if plan.stuck:
             reason = f"{STUCK}: {failed}; {plan.stuck}. A person is needed"
             return with_advice(evaluation, Verdict("stuck", reason, recover))
