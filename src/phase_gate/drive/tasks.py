@@ -119,17 +119,11 @@ class TaskSource:
 
     def _choose(self, overview: Overview) -> Verification | None:
         """Return the first task of the wave that can be worked on now."""
-        left = [row for row in self._rows(overview) if row.status not in FINISHED]
-        if not left or self.session.is_asked_to_end or self.left <= 0 or overview.halted(left[0].wave):
+        if self.session.is_asked_to_end or self.left <= 0:
             return None
-        finished = {row.name for row in overview.rows if row.status in FINISHED}
-        for row in left:
-            # The next wave begins after this one.
-            if row.wave != left[0].wave or row.task in self.parked or not finished.issuperset(row.spec.depends_on):
-                continue
-            if not _is_blocked(row) or not find_dependency(row, overview).is_waited_for:
-                return row
-        return None
+        rows = (row for row in overview.due(self.chosen) if row.task not in self.parked)
+        waits = (row for row in rows if not (_is_blocked(row) and find_dependency(row, overview).is_waited_for))
+        return next(waits, None)
 
     def _needs_person(self, row: Verification, overview: Overview) -> str:
         """Return why a task needs a person; empty if it does not."""

@@ -7,7 +7,7 @@ Pure, with the time as an argument: the tables of the source document, and funct
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -232,9 +232,6 @@ def lease_ends(verification: Verification) -> float | None:
 #: Failures that the log of all tasks shows.
 RECENT = 10
 
-#: Tasks that have to be tried again before another one begins.
-_WAITING = (Status.FAILED, Status.REJECTED)
-
 
 class SeenTasks(Value):
     """The tasks that were here before: a removed folder is damage."""
@@ -303,22 +300,28 @@ class Overview(Value):
     def row(self, task: str) -> Verification | None:
         return next((row for row in self.rows if row.task == task), None)
 
+    def due(self, chosen: Collection[str] | None = None) -> list[Verification]:
+        """Return the unfinished tasks that wait for no other one, in the list's order; none in a halted wave.
+
+        A wave begins after the previous one.
+
+        :param chosen: only these tasks; None for all.
+        """
+        finished = {row.name for row in self.rows if row.status in FINISHED}
+        left = [row for row in self.rows if row.name not in finished and (chosen is None or row.task in chosen)]
+        if not left or self.halted(left[0].wave):
+            return []
+        return [row for row in left if row.wave == left[0].wave and finished.issuperset(row.spec.depends_on)]
+
     def ready(self, is_free: Callable[[Verification], bool]) -> list[Verification]:
-        """Return the tasks that only wait for a worker, in the list's order. A wave begins after the previous one.
+        """Return the tasks that only wait for a worker.
 
         :param is_free: return whether a failed task has no worker any more.
         """
-        left = [row for row in self.rows if row.status not in FINISHED]
-        if not left or self.halted(left[0].wave):
-            return []
-        finished = {row.name for row in self.rows if row.status in FINISHED}
         return [
             row
-            for row in left
-            if row.wave == left[0].wave
-            and (row.status is Status.PENDING or (row.status in _WAITING and is_free(row)))
-            and not asks_person(row)
-            and finished.issuperset(row.spec.depends_on)
+            for row in self.due()
+            if (row.status is Status.PENDING or (row.status in NOT_PASSED and is_free(row))) and not asks_person(row)
         ]
 
     @property
@@ -327,7 +330,7 @@ class Overview(Value):
         for wave in self.waves:
             if self.halted(wave):
                 return resume_command(wave)
-        following = self.current or next((row for row in self.rows if row.status in _WAITING), None)
+        following = self.current or next((row for row in self.rows if row.status in NOT_PASSED), None)
         if following is not None:
             return f"phase-gate verify status --task {following.task}"
         if self.ready(lambda row: False):
