@@ -287,8 +287,9 @@ class Step:
         """The files at the time of the first use."""
         return self.session.tree(self.current.spec)
 
+    @functools.cached_property
     def changes(self) -> TaskChanges:
-        """Return the changes since the task was taken."""
+        """The changes since the task was taken, at the time of the first use."""
         return self.session.changes(self.change.state, self.tree)
 
     def case(self, reading: Signal = ABSENT) -> Case:
@@ -359,8 +360,8 @@ class Step:
         }
         self.record("attempt-failed", failure=failure)
 
-    def judge(self, reading: Signal = ABSENT, changes: TaskChanges | None = None) -> None:
+    def judge(self, reading: Signal = ABSENT) -> None:
         """Judge the current state of the task, and record the verdict."""
         case = self.case(reading)
-        self.evaluation = judge(case, changes or self.changes())
+        self.evaluation = judge(case, self.changes)
         self.change.record(*judgement_events(self.evaluation, case))

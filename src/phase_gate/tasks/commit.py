@@ -56,7 +56,7 @@ def _find_made(step: Step) -> str:
     if not head_of(root) or step.tree.digest != step.current.verified_tree:
         return ""
     work = _work(step)
-    own = [path for path in step.changes().changed or () if work(path)]
+    own = [path for path in step.changes.changed if work(path)]
     if not own or _changed(root, work):
         return ""
     found = try_git(root, "rev-list", "-n", "1", "HEAD", "--", *own)
@@ -66,7 +66,7 @@ def _find_made(step: Step) -> str:
 def _work(step: Step) -> Callable[[str], bool]:
     """Return a function that recognizes the files of the task: those that it lists, and waived ones."""
     is_listed = list_matcher(step.current.spec.files)
-    waived = waived_files(step.change.state, step.changes(), at=step.change.at)
+    waived = waived_files(step.change.state, step.changes, at=step.change.at)
     return lambda path: is_listed(path) or path in waived
 
 

@@ -138,10 +138,6 @@ def _commands_of(project: Project, workflow: Workflow) -> dict[str, str]:
 # --- findings
 
 
-def _adding(measured: Measured, findings: Iterable[Finding], **metrics: MetricValue) -> Measured:
-    return replace(measured, metrics={**measured.metrics, **metrics}, findings=(*measured.findings, *findings))
-
-
 def hard(slug: str, name: str, detail: str, *, proof: str = "") -> Finding:
     """Return a finding that closes its guard."""
     return Finding(slug=slug, tier="hard", id=name, detail=detail, proof=proof)
@@ -173,7 +169,8 @@ class PipelineProvider(Provider):
         return replace(found, metrics={name: value for name, value in found.metrics.items() if name in wanted})
 
     def _add(self, findings: Iterable[Finding], **metrics: MetricValue) -> None:
-        self.measured = _adding(self.measured, findings, **metrics)
+        found = self.measured
+        self.measured = replace(found, metrics={**found.metrics, **metrics}, findings=(*found.findings, *findings))
 
     def _constitution(self) -> None:
         findings = []

@@ -14,7 +14,6 @@ from phase_gate.gate.overrides import Person, forced_events, override_record
 from phase_gate.gate.verdict import ABSENT, Signal, with_advice
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.tasks.board import LONGEST, Step, TaskBoard, TaskSession, TaskStatus
-from phase_gate.tasks.changes import TaskChanges
 from phase_gate.tasks.handins import (
     Attachment,
     ExecutorResult,
@@ -145,15 +144,15 @@ def review(board: TaskBoard, attachment: Attachment) -> TaskStatus:
     with session.step() as step:
         step.refuse_halted()
         require_status(step.current, (Status.REVIEWING,), "there is no evidence to review")
-        changes, reading = step.changes(), ABSENT
+        reading = ABSENT
         if isinstance(verdict, MalformedResultError):
             step.fail(FailureType.MALFORMED, f"{verdict.problem}; {verdict.remedy}")
         else:
             _refuse_verdict(step, verdict, by=by, written=attachment.written)
             if verdict.is_approved:
-                _refuse_closed(step, changes)
-            reading = _record_verdict(step, verdict, changes, by=by)
-        step.judge(reading, changes)
+                _refuse_closed(step)
+            reading = _record_verdict(step, verdict, by=by)
+        step.judge(reading)
     return step.status
 
 
@@ -180,15 +179,15 @@ def _refuse_verdict(step: Step, verdict: Verdict, *, by: str, written: float | N
         raise StaleSignalError("the verdict is older than the evidence that it is about", remedy=again)
 
 
-def _refuse_closed(step: Step, changes: TaskChanges) -> None:
+def _refuse_closed(step: Step) -> None:
     """Refuse an approval with a closed Gate 1."""
-    for guard in judge(step.case(), changes).gate_1.guards:
+    for guard in judge(step.case(), step.changes).gate_1.guards:
         if not guard.passes:
             problem = f"APPROVED, but Gate 1 is closed: {guard.name}: {guard.detail}"
             raise NotAllowedError(problem, remedy=guard.remedy)
 
 
-def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: str) -> Signal:
+def _record_verdict(step: Step, verdict: Verdict, *, by: str) -> Signal:
     overdue = late(step.current, step.change.at)
     if overdue:
         step.fail(FailureType.TIMEOUT, overdue, lines=verdict.findings[:5])
@@ -197,9 +196,9 @@ def _record_verdict(step: Step, verdict: Verdict, changes: TaskChanges, *, by: s
     if verdict.confidence != "HIGH":
         flags = (f"confidence is {verdict.confidence}", *flags)
     if verdict.is_approved:
-        waived = waived_files(step.change.state, changes, at=step.change.at)
+        waived = waived_files(step.change.state, step.changes, at=step.change.at)
         flags += tuple(f"waived: {path} changed, but the task does not list it" for path in waived)
-        flags += changes.weak_because
+        flags += step.changes.weak_because
     check = step.current.check
     assert check is not None, "what is reviewed was verified"
     word = Word(
