@@ -84,6 +84,15 @@ def test_a_blocked_task_waits_for_the_other_one(task_list: TaskList) -> None:
     assert task_list.statuses() == {"1": "APPROVED", "2": "APPROVED"}
 
 
+def test_a_task_of_another_worker_is_left_alone(task_list: TaskList) -> None:
+    task_list.plan((1, 2))
+    assert task_list.gated.json("verify", "next", "--by", "ann")["task"] == slug_of(1)
+    last = task_list.rows(code=13)[-1]
+    assert last["reason"] == f"{slug_of(1)} can't begin: ann has it"
+    assert task_list.statuses() == {"1": "EXECUTING", "2": "APPROVED"}
+    assert (task_list.failures(1), task_list.turns(1, "executor")) == ([], 0)
+
+
 # --- a person
 
 

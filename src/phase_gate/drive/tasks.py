@@ -23,7 +23,7 @@ from phase_gate.tasks.commit import commit_task
 from phase_gate.tasks.handins import Attachment
 from phase_gate.tasks.prompts import find_dependency, write_executor_prompt
 from phase_gate.tasks.rules import Overview, delay_left, escalate, late, resume_command, seconds_between
-from phase_gate.tasks.start import begin
+from phase_gate.tasks.start import WORKED_ON, begin, is_over
 from phase_gate.tasks.steps import abandon_attempt, fail_attempt, report_execution, review, void_steps
 from phase_gate.tasks.verify_run import Display, run_verify
 from phase_gate.tasks.work import FINISHED, FailureType, Status, Verification
@@ -121,9 +121,13 @@ class TaskSource:
         """Return the first task of the wave that can be worked on now."""
         if self.session.is_asked_to_end or self.left <= 0:
             return None
-        rows = (row for row in overview.due(self.chosen) if row.task not in self.parked)
+        rows = (row for row in overview.due(self.chosen) if row.task not in self.parked and not self._is_taken(row))
         waits = (row for row in rows if not (_is_blocked(row) and find_dependency(row, overview).is_waited_for))
         return next(waits, None)
+
+    def _is_taken(self, row: Verification) -> bool:
+        """Return whether another worker has the task, by `verify next`, and is not late."""
+        return bool(row.by) and row.status in WORKED_ON and not is_over(self.board, row)
 
     def _needs_person(self, row: Verification, overview: Overview) -> str:
         """Return why a task needs a person; empty if it does not."""
@@ -184,7 +188,8 @@ class TaskSource:
             reason = f"the budget of {show_duration(self.session.settings.budget.seconds)} is spent"
             outcome, following = Outcome.BUDGET, "phase-gate drive --time SPAN"
         else:
-            outcome, reason = Outcome.PERSON, f"{first} can't begin: it waits for another task"
+            why = f"{left[0].by} has it" if self._is_taken(left[0]) else "it waits for another task"
+            outcome, reason = Outcome.PERSON, f"{first} can't begin: {why}"
         took = show_duration(round(time.monotonic() - self._began, 3))
         spent = f"{len(rows) - len(left)} of {count(len(rows), 'task')} finished, {took}"
         return Decision(outcome=outcome, reason=reason, next_command=following, spent=spent)

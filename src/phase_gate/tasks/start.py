@@ -213,12 +213,12 @@ def hand_out(board: TaskBoard, *, by: str, show: Show) -> TaskStatus | Nothing:
     :param by: the worker's name; empty if none is given.
     """
     for row in board.overview.rows:
-        if row.status in _WORKED_ON and _is_over(board, row):
+        if row.status in WORKED_ON and is_over(board, row):
             # Another worker was first, or its verify command is running.
             with contextlib.suppress(MovedError, NotAllowedError):
                 _release(board.session(row.task), row)
     spread = 1
-    while ready := board.overview.ready(lambda row: _is_over(board, row)):
+    while ready := board.overview.ready(lambda row: is_over(board, row)):
         place = random.randrange(min(spread, len(ready)))
         while place < len(ready):
             row = ready[place]
@@ -233,10 +233,10 @@ def hand_out(board: TaskBoard, *, by: str, show: Show) -> TaskStatus | Nothing:
 
 
 #: Steps whose worker may be late. A task that waits for its reviewer no longer needs its worker.
-_WORKED_ON = (Status.EXECUTING, Status.VERIFYING)
+WORKED_ON = (Status.EXECUTING, Status.VERIFYING)
 
 
-def _is_over(board: TaskBoard, row: Verification) -> bool:
+def is_over(board: TaskBoard, row: Verification) -> bool:
     """Return whether the worker's time is over. In a shared store, events of others take a while to arrive."""
     ends, margin = lease_ends(row), MARGIN if board.place else 0.0
     return ends is not None and datetime.fromisoformat(storage.now()).timestamp() > ends + margin
@@ -271,7 +271,7 @@ def _explain_nothing(overview: Overview) -> Nothing:
     moving = [row for row in left if row.status not in (Status.PENDING, Status.BLOCKED) and not asks_person(row)]
     first = next((row for row in left if row.status is not Status.PENDING), left[0])
     problem = f"no task can begin now: {left[0].task} is {left[0].word}"
-    if left[0].by and left[0].status in _WORKED_ON:
+    if left[0].by and left[0].status in WORKED_ON:
         problem += f", {left[0].by} has it"
     why: Why = "waiting" if moving else "needs-person"
     return Nothing(why=why, problem=problem, next_command=f"phase-gate verify status --task {first.task}")
