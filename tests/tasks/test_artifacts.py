@@ -73,6 +73,14 @@ def test_a_glob_finds_several_and_all_of_them_count(tmp_path: Path) -> None:
     assert both.digest != one.digest
 
 
+def test_only_the_state_folder_of_the_project_itself_is_left_out(tmp_path: Path) -> None:
+    root = tmp_path / ".phase-gate" / "copy"
+    for folder in (root, root / ".phase-gate"):
+        folder.mkdir(parents=True)
+        (folder / "plan.md").write_text(WORDS)
+    assert read_artifact(root, artifact("**/*.md")).files == ("plan.md",)
+
+
 def test_what_makes_a_new_version(tmp_path: Path) -> None:
     file = tmp_path / "plan.md"
     file.write_text(WORDS)

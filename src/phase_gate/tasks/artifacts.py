@@ -73,8 +73,8 @@ def read_artifact(root: Path, artifact: Artifact) -> SeenArtifact:
 
 def find_files(root: Path, artifact: Artifact) -> tuple[str, ...]:
     """Return the files below the root that match the artifact's glob, sorted."""
-    found = (path for path in root.glob(artifact.path) if path.is_file() and ".phase-gate" not in path.parts)
-    return tuple(sorted(path.relative_to(root).as_posix() for path in found))
+    found = (path.relative_to(root) for path in root.glob(artifact.path) if path.is_file())
+    return tuple(sorted(path.as_posix() for path in found if ".phase-gate" not in path.parts))
 
 
 def digest_file(path: Path) -> str:
