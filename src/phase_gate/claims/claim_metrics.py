@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from phase_gate.claims.confidence import ClaimContext, Sign, plan_is_ticked
@@ -23,10 +23,10 @@ from phase_gate.workflow.sections import ConfidenceRules, ExitGate
 _MAX_PLAN = 4 * 1024 * 1024
 
 
-def measure_claim(task: Task, *, claim_file: Path | None = None, show: Callable[[str], None]) -> ClaimContext:
+def measure_claim(task: Task, *, handed: Collection[str] = (), show: Callable[[str], None]) -> ClaimContext:
     """Return everything that a claim is compared with.
 
-    :param claim_file: the file with the claim, which does not count as a changed file.
+    :param handed: the file with the claim from the root, which does not count as a changed file.
     :param show: shows progress while a command of the project runs.
     """
     project, state = task.project, task.state
@@ -41,7 +41,7 @@ def measure_claim(task: Task, *, claim_file: Path | None = None, show: Callable[
         failure=_measured_failure(state, phase, tests),
         untested=tests.reason if tests.met is None else "",
         evidence=_evidence(task, tests, moved, show),
-        files=_files_changed(task, claim_file),
+        files=_files_changed(task, handed),
         task_file=moved,
         tests=tests,
         metrics={} if state.measurement is None else state.measurement.measured.metrics,
@@ -148,14 +148,14 @@ def _plan(path: Path) -> Sign:
 # --- confidence
 
 
-def _files_changed(task: Task, claim_file: Path | None) -> Sign:
+def _files_changed(task: Task, handed: Collection[str]) -> Sign:
     """Compare with the commit at the start of the cycle, because files may have changed before the first run."""
     began = task.state.memory.cycle.get("git")
     context = context_of(task, frozenset(), phase=task.state.phase or "")
     since = changes_since_commit(context, None if began is None else task.store.objects.load(began))
     if since.files is None:
         return Sign(None, "git can't tell")
-    changed = len([path for path in since.files if task.project.root / path != claim_file])
+    changed = len(since.files.difference(handed))
     if not changed and began is None:
         return Sign(None, "git does not know on which commit the cycle began")
     commit = "the commit that the cycle began on" if began is not None else "the last commit"

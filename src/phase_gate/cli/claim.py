@@ -31,9 +31,8 @@ def run(call: Call) -> Done:
     task = call.task(project)
     task.require_begun()
     texts = _read(call)
-    file = (call.start / call.arguments.file).resolve()
     claim = replace(
-        read_claim(texts, file=file, by=call.by()),
+        read_claim(texts, by=call.by()),
         kind=kind,
         handed=call.handed(project.root, call.arguments.file),
         threshold=threshold,

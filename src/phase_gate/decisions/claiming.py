@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 from phase_gate.claims.agent_output import read_claim_text, sentences
 from phase_gate.claims.blocks import StatusBlocks, read_blocks
@@ -33,9 +32,7 @@ class Claim(Value):
 
     blocks: StatusBlocks
     prose: str
-    #: The file it was read from.
-    file: Path
-    #: The same file relative to the root, if it is inside: an agent's output does not count as its work.
+    #: The file it was read from, relative to the root, if it is inside: an agent's output does not count as its work.
     handed: tuple[str, ...] = ()
     #: The threshold for this claim; None: the project's.
     threshold: Threshold | None = None
@@ -54,11 +51,11 @@ class DecidedClaim(Value):
     task: Task
 
 
-def read_claim(texts: Iterable[str], *, file: Path, by: str) -> Claim:
+def read_claim(texts: Iterable[str], *, by: str) -> Claim:
     """Return the claim in an agent's messages."""
     text = read_claim_text(texts)
     blocks = read_blocks(text)
-    return Claim(blocks=blocks, prose=sentences(text, blocks.reasons), file=file, by=by)
+    return Claim(blocks=blocks, prose=sentences(text, blocks.reasons), by=by)
 
 
 def decide_claim(task: Task, claim: Claim, *, show: Callable[[str], None]) -> DecidedClaim:
@@ -68,7 +65,7 @@ def decide_claim(task: Task, claim: Claim, *, show: Callable[[str], None]) -> De
     """
     task = task.leave_out(claim.handed)
     # Before the lock: a build may take minutes.
-    looked = measure_claim(task, claim_file=claim.file, show=show)
+    looked = measure_claim(task, handed=claim.handed, show=show)
     own = _own_threshold(ExitGate.of(task.project.configuration), claim.kind)
     threshold = claim.threshold or own
     if looked.asked and threshold.value < own.value:

@@ -353,7 +353,7 @@ class Turn:
         if not any(text.strip() for text in texts) or state.phase is None or state.exited or state.is_done:
             return
         # The output is never searched for a signal, even if the project allows that elsewhere.
-        claim = read_claim(texts, file=self.result.transcript, by=self.client.name)
+        claim = read_claim(texts, by=self.client.name)
         try:
             done = decide_claim(self.task, claim, show=session.note)
         except NotAllowedError as error:
