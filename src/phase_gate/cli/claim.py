@@ -69,7 +69,7 @@ _ASK_PERSON = "a person reads the work; then a claim with a filled-in block, or:
 
 def _what_next(project: Project, done: DecidedClaim) -> tuple[str, str]:
     """Return the command to type and a hint, but never a signal that would be refused."""
-    blocks, decision, gate_1 = done.blocks, done.decision, done.gate_1
+    decision, gate_1 = done.decision, done.gate_1
     if decision.decision is Outcome.HALTED:
         return "phase-gate status", ""
     if decision.decision is Outcome.ASK:
@@ -77,7 +77,7 @@ def _what_next(project: Project, done: DecidedClaim) -> tuple[str, str]:
     if done.task.state.exited:
         standing = done.task.current_status()
         return standing.next_command, standing.next_hint
-    if decision.is_claim and not decision.passed and not blocks.blocks:
+    if decision.is_claim and not decision.passed and not decision.blocks:
         return "", _PRINT_AGAIN
     if gate_1 is not None:
         return gate_1.next_command, gate_1.next_hint

@@ -44,7 +44,6 @@ class Claim(Value):
 
 class DecidedClaim(Value):
     decision: Decision
-    blocks: StatusBlocks
     #: The new evaluation, if Gate 1 requires a claim.
     gate_1: Evaluation | None
     #: The task afterwards.
@@ -115,7 +114,7 @@ def _decide(task: Task, claim: Claim, looked: ClaimContext) -> DecidedClaim:
         }
         change.record(Event(kind="claimed", data=data))
         gate_1 = _judge_again(task, looked, change)
-    return DecidedClaim(decision=decision, blocks=claim.blocks, gate_1=gate_1, task=task.after(change))
+    return DecidedClaim(decision=decision, gate_1=gate_1, task=task.after(change))
 
 
 def _judge_again(task: Task, looked: ClaimContext, change: Transaction) -> Evaluation | None:

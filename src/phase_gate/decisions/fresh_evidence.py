@@ -9,7 +9,7 @@ from phase_gate.codec import to_json
 from phase_gate.evidence import gathering
 from phase_gate.gate.inventory import find_changed_settings
 from phase_gate.gate.judging import judgement_events
-from phase_gate.gate.measured import Evidence, Finding, Measured
+from phase_gate.gate.measured import LOOKED_AT, Evidence, Finding, Measured
 from phase_gate.gate.state import Case, State
 from phase_gate.gate.verdict import ABSENT, Evaluation, Signal
 from phase_gate.storage.store import TaskStore, Transaction
@@ -34,19 +34,13 @@ def measure_now(task: Task, *, show: Callable[[str], None]) -> Evidence:
     if phase is None:
         return {}
     if phase.tests != "none":
-        return _measure_pipeline(task, phase)
+        if not state.is_pipeline:
+            return {}
+        # Votes and artifacts are not part of the tree: they may have changed since the run, which made the checks.
+        return {"pipeline": gathering.gather(task, workflow, phase, wanted=LOOKED_AT)["pipeline"]}
     changed = _changed_rules(store, state, workflow)
     rules = Measured(metrics={"rules_changed": len(changed)}, findings=tuple(changed))
     return {**gathering.gather(task, workflow, phase, show=show), "rules": rules}
-
-
-def _measure_pipeline(task: Task, phase: Phase) -> Evidence:
-    """Measure votes and artifacts again after a run: they are not part of the tree."""
-    if not task.state.is_pipeline:
-        return {}
-    from phase_gate.tasks.evidence import measure_again
-
-    return measure_again(task, task.rules, phase)
 
 
 def case_of(change: Transaction, task: Task, phase: Phase, reading: Signal = ABSENT) -> Case:

@@ -51,11 +51,14 @@ Result = TypeVar("Result", ExecutorResult, Verdict)
 class TaskStatus(Value):
     """The status of a task."""
 
-    task: str
     verification: Verification
     escalation: Escalation
     #: The verdict of the step that was taken; None if the task was only read.
     evaluation: Evaluation | None = None
+
+    @property
+    def task(self) -> str:
+        return self.verification.task
 
     @property
     def document(self) -> dict[str, Any]:
@@ -245,7 +248,7 @@ class TaskSession:
 
     def status(self, verification: Verification, evaluation: Evaluation | None = None) -> TaskStatus:
         escalation = escalate(verification, self.board.overview.halted(verification.wave))
-        return TaskStatus(task=self.task, verification=verification, escalation=escalation, evaluation=evaluation)
+        return TaskStatus(verification=verification, escalation=escalation, evaluation=evaluation)
 
     # --- changing ------------------------------------------------------------------------------------------------
 

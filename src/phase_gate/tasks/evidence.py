@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from phase_gate.codec import to_json
 from phase_gate.errors import ConditionError, ConfigurationError, WorkflowError
 from phase_gate.evidence.context import EvidenceContext, Provider
-from phase_gate.evidence.gathering import PartEvidence, gather
-from phase_gate.gate.measured import LOOKED_AT, Evidence, Finding, Measured, Remembered
+from phase_gate.evidence.gathering import PartEvidence
+from phase_gate.gate.measured import Evidence, Finding, Measured, Remembered
 from phase_gate.gate.state import WORK
 from phase_gate.storage.git_command import head_of
 from phase_gate.tasks.artifacts import Artifacts, Drifted, digest_file, find_drift, fingerprint, read_artifact
@@ -95,11 +95,6 @@ class PipelineEvidence(PartEvidence):
                 rules=task.store.keep("rules", document),
             )
         return replace(found, parts={**found.parts, WORK: files})
-
-
-def measure_again(task: Task, workflow: Workflow, phase: Phase) -> Evidence:
-    """Return new measurements for a verdict that comes after a run, without the checks, which the run made."""
-    return {"pipeline": gather(task, workflow, phase, wanted=LOOKED_AT)["pipeline"]}
 
 
 def record_name(workflow: Workflow, phase: Phase) -> str:
