@@ -14,11 +14,7 @@ from phase_gate.gate.state import DRIVE, Measurement, State
 from phase_gate.gate.verdict import ABSENT, Evaluation, Signal, phase_command, show_next, start_command, strictest
 from phase_gate.proof.task_proof import prove_before_exit
 from phase_gate.storage.lock import again_if_moved
-from phase_gate.storage.signal_file import (
-    read_signal_file,
-    remove_signal_file,
-    write_signal_file,
-)
+from phase_gate.storage.signal_file import read_signal_file, remove_signal_file, write_signal_file
 from phase_gate.storage.store import now
 from phase_gate.task import Task
 from phase_gate.values import replace

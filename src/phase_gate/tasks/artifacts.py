@@ -25,14 +25,7 @@ from phase_gate.tasks.routing import rules_of
 from phase_gate.tasks.work import Pipeline
 from phase_gate.values import Value, field
 from phase_gate.visible import count
-from phase_gate.workflow.model import (
-    SNAPSHOT,
-    Artifact,
-    Drift,
-    PipelineRules,
-    Workflow,
-    requires_of,
-)
+from phase_gate.workflow.model import SNAPSHOT, Artifact, Drift, PipelineRules, Workflow, requires_of
 
 if TYPE_CHECKING:
     from phase_gate.task import Task

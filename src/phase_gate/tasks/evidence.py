@@ -23,15 +23,7 @@ from phase_gate.tasks.work import Pipeline, find_pipeline
 from phase_gate.values import replace
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import MetricValue
-from phase_gate.workflow.model import (
-    DRIFT,
-    ROOT_CAUSE,
-    Phase,
-    Workflow,
-    name_rules,
-    requires_of,
-    settle,
-)
+from phase_gate.workflow.model import DRIFT, ROOT_CAUSE, Phase, Workflow, name_rules, requires_of, settle
 from phase_gate.workflow.names import run_command
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -96,11 +97,9 @@ def start_recovery(task: Task, *, reason: str, by: str) -> State:
                 f"all {budget(workflow)} recoveries are used up: the next gate that fails ends the pipeline",
                 remedy="see that Gate 1 is open before you signal: phase-gate advance",
             )
-        entered = workflow.phase(phase.on_failure)
-        assert entered is not None, "the file was checked"
         plan = Plan(failure=Failure(phase=phase.name, error=f"{reason} (begun on purpose by {by})"))
-        now = remember(locked, workflow, entered)
-        change.record(*failure_events(pipeline, workflow, phase, plan, now, at=change.at))
+        look = functools.partial(remember, locked, workflow)
+        change.record(*failure_events(pipeline, workflow, phase, plan, at=change.at, look=look))
     return change.state
 
 

@@ -244,9 +244,7 @@ def pipeline_events(
     plan = decide(evaluation, pipeline, workflow, phase)
     events = [made(request, at=at) for request in plan.requests]
     if plan.failure is not None:
-        entered = workflow.phase(phase.on_failure)
-        assert entered is not None, "the file was checked"
-        return [*events, *failure_events(pipeline, workflow, phase, plan, look(entered), at=at)], {}
+        return [*events, *failure_events(pipeline, workflow, phase, plan, at=at, look=look)], {}
     if plan.way is None:
         return events, {}
     exit_data: dict[str, Any] = {"next": plan.way.phase}
@@ -269,10 +267,19 @@ def decided(request: Request, status: str, *, by: str, reason: str, at: str = ""
 
 
 def failure_events(
-    pipeline: Pipeline, workflow: Workflow, phase: Phase, plan: Plan, now: Remembered, *, at: str
+    pipeline: Pipeline,
+    workflow: Workflow,
+    phase: Phase,
+    plan: Plan,
+    *,
+    at: str,
+    look: Callable[[Phase], Remembered],
 ) -> list[Event]:
     """Return the events of a gate that failed: the recovery that begins, or the end of the pipeline."""
+    entered = workflow.phase(phase.on_failure)
     assert plan.failure is not None, "a gate failed"
+    assert entered is not None, "the file was checked"
+    now = look(entered)
     files = files_in(now)
     data = {
         "failure": to_json(plan.failure),
@@ -285,8 +292,6 @@ def failure_events(
     events = [Event(kind="attempt-failed", data=data, at=at)]
     if plan.stuck:
         return [*events, Event(kind="stuck", data={"phase": phase.name, "reason": plan.stuck}, at=at)]
-    entered = workflow.phase(phase.on_failure)
-    assert entered is not None, "the file was checked"
     entry = {
         "phase": entered.name,
         "how": "failure",

@@ -22,13 +22,7 @@ from phase_gate.tasks.rules import (
     seconds_between,
 )
 from phase_gate.tasks.verify_verdict import advise_task
-from phase_gate.tasks.work import (
-    FINISHED,
-    NOT_PASSED,
-    Failure,
-    Status,
-    Verification,
-)
+from phase_gate.tasks.work import FINISHED, NOT_PASSED, Failure, Status, Verification
 from phase_gate.values import as_dict
 from phase_gate.visible import count
 

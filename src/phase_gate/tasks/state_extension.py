@@ -14,10 +14,10 @@ from phase_gate.gate.measured import Remembered, Section
 from phase_gate.gate.order import Entry, How
 from phase_gate.gate.state import WORK, Case, Event, State
 from phase_gate.gate.state_extensions import Part
-from phase_gate.gate.verdict import Evaluation
+from phase_gate.gate.verdict import Evaluation, with_advice
 from phase_gate.gate.verdict import Status as GateStatus
 from phase_gate.tasks.routing import decided, entry_data, files_in, following, pipeline_events, with_pipeline
-from phase_gate.tasks.verify_verdict import with_task
+from phase_gate.tasks.verify_verdict import advise_task
 from phase_gate.tasks.work import (
     Check,
     Failure,
@@ -39,22 +39,6 @@ from phase_gate.visible import same_name
 from phase_gate.workflow.model import Phase, Workflow
 
 AnyWork = TypeVar("AnyWork", bound=Work)
-
-
-def change(work: Work | None, event: Event) -> Work | None:
-    """Return the work after one more event. Raises ValueError for an event that can't follow."""
-    if event.kind == "cycle-began":
-        began = event.data.get(WORK)
-        return None if began is None else Pipeline(constitution=began["constitution"], rules=began["rules"])
-    if event.kind == "task-taken":
-        return _taken(work, event)
-    changes = _OF_TASKS if isinstance(work, Verification) else _OF_PIPELINES
-    apply = changes.get(event.kind)
-    if work is None or apply is None:
-        return work
-    changed = apply(work, event)
-    is_step = isinstance(changed, Verification) and event.kind not in _NO_STEP
-    return replace(changed, last_step_at=event.at) if is_step else changed
 
 
 #: Events of verify tasks that are not a step of one.
@@ -282,7 +266,18 @@ class WorkPart(Part):
         return from_json(Verification if isinstance(row, dict) and "spec" in row else Pipeline, row)
 
     def reduce(self, value: Work | None, event: Event) -> Work | None:
-        return change(value, event)
+        """Return the work after one more event. Raises ValueError for an event that can't follow."""
+        if event.kind == "cycle-began":
+            began = event.data.get(WORK)
+            return None if began is None else Pipeline(constitution=began["constitution"], rules=began["rules"])
+        if event.kind == "task-taken":
+            return _taken(value, event)
+        apply = (_OF_TASKS if isinstance(value, Verification) else _OF_PIPELINES).get(event.kind)
+        if value is None or apply is None:
+            return value
+        changed = apply(value, event)
+        is_step = isinstance(changed, Verification) and event.kind not in _NO_STEP
+        return replace(changed, last_step_at=event.at) if is_step else changed
 
     def evidence(self) -> Any:
         from phase_gate.tasks.evidence import PipelineEvidence  # it reads files: needed only for runs and verdicts
@@ -340,7 +335,9 @@ class WorkPart(Part):
     def with_consequences(self, evaluation: Evaluation, case: Case) -> Evaluation:
         verification = find_verification(case.state)
         if verification is not None:
-            return with_task(evaluation, verification)
+            # The status after the exit of the phase, which follows immediately.
+            seen = replace(verification, status=Status.APPROVED) if evaluation.can_exit else verification
+            return with_advice(evaluation, advise_task(seen, evaluation))
         return with_pipeline(evaluation, pipeline_of(case.state), case.workflow, case.phase, task=case.state.task)
 
     def verdict_events(

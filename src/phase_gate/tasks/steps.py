@@ -25,16 +25,7 @@ from phase_gate.tasks.handins import (
 from phase_gate.tasks.rules import escalate, extend_limits, late, refuse_unchanged, require_attempt
 from phase_gate.tasks.task_files import is_same_command
 from phase_gate.tasks.verify_verdict import advise_task, judge, require_status, waived_files
-from phase_gate.tasks.work import (
-    FINISHED,
-    IN_PROGRESS,
-    NOT_PASSED,
-    PHASE,
-    FailureType,
-    Status,
-    Verification,
-    Word,
-)
+from phase_gate.tasks.work import FINISHED, IN_PROGRESS, NOT_PASSED, PHASE, FailureType, Status, Verification, Word
 from phase_gate.visible import cut, same_name
 
 #: The reviewer's confidence as a number.

@@ -11,11 +11,10 @@ from phase_gate.errors import NotAllowedError
 from phase_gate.gate.judging import evaluate_without_run
 from phase_gate.gate.measured import Finding, Measured, cap_findings, covered_by
 from phase_gate.gate.state import Case, State
-from phase_gate.gate.verdict import Evaluation, Verdict, with_advice
+from phase_gate.gate.verdict import Evaluation, Verdict
 from phase_gate.tasks.changes import TaskChanges
 from phase_gate.tasks.rules import escalate, retries_left
 from phase_gate.tasks.work import FailureType, Status, Verification, find_verification
-from phase_gate.values import replace
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
 
@@ -52,13 +51,6 @@ def judge(case: Case, changes: TaskChanges) -> Evaluation:
         notes=_notes(verification, changes),
     )
     return evaluate_without_run(case, {"verification": seen}, tree=changes.tree)
-
-
-def with_task(evaluation: Evaluation, verification: Verification) -> Evaluation:
-    """Return the verdict with the task's own reason and next step."""
-    # The status after the exit of the phase, which follows immediately.
-    decided = replace(verification, status=Status.APPROVED) if evaluation.can_exit else verification
-    return with_advice(evaluation, advise_task(decided, evaluation))
 
 
 def _findings(verification: Verification, changes: TaskChanges) -> list[Finding]:
