@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -116,6 +117,16 @@ def test_a_budget_is_for_all_of_a_drive(track: Begin) -> None:
     assert driven.turns() == 1, "nothing is left of it"
     rows = driven.rows("--resume", "--iterations", "2", code=0)
     assert (rows[0]["done"], driven.turns()) == (1, 2)
+
+
+def test_more_time_is_asked_for_where_time_is_spent(track: Begin) -> None:
+    driven = track("red-exited").plan({"sleep": 1.5}, {"write": {"calc.py": RIGHT}, **answer()}, signal="agent")
+    last = driven.rows("--time", "1s", code=10)[-1]
+    assert last["reason"].startswith("the budget of 1s is spent")
+    command = re.fullmatch(r"phase-gate drive --resume --time (\d+)s", last["next_command"])
+    assert command is not None
+    assert int(command[1]) >= 2
+    assert driven.rows("--resume", "--time", "10m", code=0)[-1]["outcome"] == "done"
 
 
 def test_one_drive_a_task(track: Begin) -> None:

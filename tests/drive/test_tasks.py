@@ -93,6 +93,12 @@ def test_a_task_of_another_worker_is_left_alone(task_list: TaskList) -> None:
     assert (task_list.failures(1), task_list.turns(1, "executor")) == ([], 0)
 
 
+def test_the_drive_of_one_task_is_begun_again_with_its_name(task_list: TaskList) -> None:
+    task_list.plan((1, 2), script={1: {"executor": [works(1, sleep=1.2)]}})
+    last = task_list.rows("--task", "Task 1", "--time", "1s", code=10)[-1]
+    assert last["next_command"] == f"phase-gate drive --task {slug_of(1)} --time SPAN"
+
+
 # --- a person
 
 

@@ -130,12 +130,15 @@ class PhaseSource:
         result = {"outcome": str(outcome), "reason": decision.reason, "exit_code": decision.exit_code}
         task = task.record(Event(kind="drive-ended", data={"drive": drive.id, **result}))
         self._has_ended = True
-        doubled = self.session.settings.budget.iterations * 2
-        ways = {
-            Outcome.BUDGET: of_task(f"phase-gate drive --resume --iterations {doubled}", name),
-            Outcome.INTERRUPTED: of_task("phase-gate drive --resume", name),
-        }
-        following = ways.get(outcome) or task.current_status().next_command
+        following = task.current_status().next_command
+        if outcome in (Outcome.BUDGET, Outcome.INTERRUPTED):
+            resume, budget = "phase-gate drive --resume", self.session.settings.budget
+            # What is spent has to grow, or the next drive would end at once.
+            if outcome is Outcome.BUDGET and drive.number >= budget.iterations:
+                resume += f" --iterations {2 * budget.iterations}"
+            if outcome is Outcome.BUDGET and drive.seconds >= budget.seconds:
+                resume += f" --time {2 * drive.seconds:.0f}s"
+            following = of_task(resume, name)
         return replace(decision, next_command=following, spent=drive.spent)
 
 

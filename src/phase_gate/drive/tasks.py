@@ -51,7 +51,9 @@ class TaskSource:
         overview = board.overview
         if not overview.rows:
             raise NotAllowedError("there is no task yet", remedy="phase-gate verify start --task-file FILE")
-        self.chosen = tuple(row.task for row in overview.rows) if task is None else (board.find(task),)
+        self.chosen = tuple(row.task for row in overview.rows) if task is None else (task,)
+        #: How the drive of the same tasks is begun again.
+        self._again = "phase-gate drive" if task is None else f"phase-gate drive --task {task}"
         #: Tasks that wait for a person, with the reason.
         self.parked: dict[str, str] = {}
         self._began = time.monotonic()
@@ -175,7 +177,7 @@ class TaskSource:
         first = next(iter(self.parked), left[0].task if left else "")
         following = f"phase-gate verify status --task {first}"
         if self.session.is_asked_to_end:
-            outcome, reason, following = Outcome.INTERRUPTED, "the user interrupted it", "phase-gate drive"
+            outcome, reason, following = Outcome.INTERRUPTED, "the user interrupted it", self._again
         elif halted is not None:
             outcome, reason = Outcome.HALTED, overview.halted(halted.wave)
             following = resume_command(halted.wave)
@@ -186,7 +188,7 @@ class TaskSource:
             outcome, reason, following = Outcome.DONE, "all tasks are finished", ""
         elif self.left <= 0:
             reason = f"the budget of {show_duration(self.session.settings.budget.seconds)} is spent"
-            outcome, following = Outcome.BUDGET, "phase-gate drive --time SPAN"
+            outcome, following = Outcome.BUDGET, f"{self._again} --time SPAN"
         else:
             why = f"{left[0].by} has it" if self._is_taken(left[0]) else "it waits for another task"
             outcome, reason = Outcome.PERSON, f"{first} can't begin: {why}"
