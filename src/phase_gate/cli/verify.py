@@ -330,7 +330,7 @@ def show(call: Call) -> Done:
         found = find_dependency(verification, board.overview)
         document["dependency"] = {
             "name": found.name or None,
-            "status": found.status,
+            "status": None if found.row is None else found.row.status,
             "completed": found.is_complete,
             "way": found.way,
         }
@@ -347,6 +347,6 @@ def _after(session: TaskSession, verification: Verification) -> str:
     if level == 2:
         return f'phase-gate verify resume --task {session.task} --reason "..." --by NAME'
     dependency = find_dependency(verification, session.board.overview)
-    if verification.status is Status.BLOCKED and dependency.is_waited_for:
+    if verification.status is Status.BLOCKED and dependency.command:
         return dependency.command
     return f"phase-gate verify executor FILE --task {session.task}"

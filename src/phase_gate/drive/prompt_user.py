@@ -25,8 +25,6 @@ _ASKED = "retry, skip or investigate: "
 
 def ask_for_signal(session: Session, reason: str) -> Signal | None:
     """Ask for the signal of Gate 2; None if there is no terminal, or no answer."""
-    if session.watchers.ask is None or session.is_asked_to_end:
-        return None
     ways = "  Type why it is done; `no` and what is missing; or nothing, to end the drive here."
     typed = session.ask(f"{reason}.\n{ways}", "done, because: ")
     if not typed:

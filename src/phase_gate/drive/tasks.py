@@ -83,11 +83,9 @@ class TaskSource:
             lock.release()
 
     def begin(self) -> None:
-        session = self.session
-        rows = self._rows(self.board.overview)
-        session.tell(
+        self.session.tell(
             "drive-started",
-            f"drive begins: {count(len(rows), 'task')}",
+            f"drive begins: {count(len(self.chosen), 'task')}",
             *(f"  {role:<9} {' '.join(self._client(role).words)}" for role in _HANDS_IN),
             tasks=list(self.chosen),
         )
@@ -124,7 +122,7 @@ class TaskSource:
         if self.session.is_asked_to_end or self.left <= 0:
             return None
         rows = (row for row in overview.due(self.chosen) if row.task not in self.parked and not self._is_taken(row))
-        waits = (row for row in rows if not (_is_blocked(row) and find_dependency(row, overview).is_waited_for))
+        waits = (row for row in rows if not (_is_blocked(row) and find_dependency(row, overview).command))
         return next(waits, None)
 
     def _is_taken(self, row: Verification) -> bool:
@@ -139,8 +137,7 @@ class TaskSource:
         if not _is_blocked(row):
             return ""
         dependency = find_dependency(row, overview)
-        done = overview.row(dependency.task)
-        if done is not None and done.last_step_at > row.last_step_at:
+        if dependency.row is not None and dependency.row.last_step_at > row.last_step_at:
             return ""  # the tasks that it waited for are finished
         error = "" if row.report is None else " ".join(str(row.report.result.get("error", "")).split())[:200]
         return f"blocked: {error}; {dependency.way}"

@@ -14,9 +14,9 @@ from phase_gate.codec import to_json
 from phase_gate.errors import NotAllowedError
 from phase_gate.tasks.board import TaskSession
 from phase_gate.tasks.changes import read_diff
-from phase_gate.tasks.rules import Overview, needs_manual_review
+from phase_gate.tasks.rules import Overview, begin_first, needs_manual_review
 from phase_gate.tasks.show import evidence_chain
-from phase_gate.tasks.work import FINISHED, STEPS, FailureType, Status, Verification, require_verification
+from phase_gate.tasks.work import FINISHED, STEPS, FailureType, Verification, require_verification
 from phase_gate.values import Value
 from phase_gate.visible import show_line, show_text
 from phase_gate.workflow.sections import GATE_TIMEOUT, MAX_TIMEOUTS
@@ -26,32 +26,28 @@ class Dependency(Value):
     """What a blocked task waits for."""
 
     name: str
-    #: Empty if no task of the project is meant.
-    task: str = ""
-    status: Status | None = None
+    #: None if no task of the project is meant.
+    row: Verification | None = None
 
     @property
     def is_complete(self) -> bool:
-        return self.status in FINISHED
-
-    @property
-    def is_waited_for(self) -> bool:
-        return self.status is not None and not self.is_complete
+        return self.row is not None and self.row.status in FINISHED
 
     @property
     def command(self) -> str:
-        return f"phase-gate verify {'start' if self.status is Status.PENDING else 'status'} --task {self.task}"
+        """The command for a task that is waited for; empty if none is."""
+        return "" if self.row is None or self.is_complete else begin_first(self.row)
 
     @property
     def way(self) -> str:
         """The advice for this dependency."""
         if not self.name:
             return "name what blocks it: `blocked_by:` in the executor's report, or `depends_on:` in the task"
-        if self.status is None:
+        if self.row is None:
             return f"{self.name} is no task of this project: resolve it, then report again"
         if self.is_complete:
             return f"{self.name} is complete: the state is inconsistent, look into what is missing"
-        return f"{self.name} is {self.status}: queue it first: {self.command}"
+        return f"{self.name} is {self.row.status}: queue it first: {self.command}"
 
 
 def find_dependency(verification: Verification, overview: Overview) -> Dependency:
@@ -63,7 +59,7 @@ def find_dependency(verification: Verification, overview: Overview) -> Dependenc
     named = named or next(iter((*mentioned, *verification.spec.depends_on)), "")
     for row in others:
         if named and (named in (row.name, row.task) or _speaks_of(row.name, named)):
-            return Dependency(name=row.name, status=row.status, task=row.task)
+            return Dependency(name=row.name, row=row)
     return Dependency(name=named)
 
 

@@ -152,6 +152,11 @@ def refuse_unchanged(verification: Verification, tree: str) -> None:
     )
 
 
+def begin_first(row: Verification) -> str:
+    """Return the command to type for a task that another one waits for."""
+    return f"phase-gate verify {'start' if row.status is Status.PENDING else 'status'} --task {row.task}"
+
+
 def resume_command(wave: str) -> str:
     """Return the command that resumes a halted wave. The tasks without a wave are a wave, too."""
     named = f" --wave {shlex.quote(wave)}" if wave else ""
@@ -296,9 +301,6 @@ class Overview(Value):
         named = f"wave {wave}" if wave else "the list"
         is_halted = len(failing) >= WAVE
         return f"{named} is halted: {count(len(failing), 'task')} failed ({', '.join(failing)})" if is_halted else ""
-
-    def row(self, task: str) -> Verification | None:
-        return next((row for row in self.rows if row.task == task), None)
 
     def due(self, chosen: Collection[str] | None = None) -> list[Verification]:
         """Return the unfinished tasks that wait for no other one, in the list's order; none in a halted wave.

@@ -22,7 +22,7 @@ from phase_gate.tasks.handins import (
     read_executor_result,
     read_verdict,
 )
-from phase_gate.tasks.rules import escalate, extend_limits, late, refuse_unchanged, require_attempt
+from phase_gate.tasks.rules import begin_first, escalate, extend_limits, late, refuse_unchanged, require_attempt
 from phase_gate.tasks.task_files import is_same_command
 from phase_gate.tasks.verify_verdict import advise_task, judge, require_status, waived_files
 from phase_gate.tasks.work import FINISHED, IN_PROGRESS, NOT_PASSED, PHASE, FailureType, Status, Verification, Word
@@ -62,10 +62,9 @@ def begin_attempt(step: Step, **given: str) -> None:
 def _refuse_dependencies(session: TaskSession, verification: Verification) -> None:
     for row in session.board.overview.rows:
         if row.name in verification.spec.depends_on and row.status not in FINISHED:
-            act = "start" if row.status is Status.PENDING else "status"
             raise NotAllowedError(
                 f"{session.task} depends on {row.name!r}, which is {row.status}",
-                remedy=f"do that one first: phase-gate verify {act} --task {row.task}",
+                remedy=f"do that one first: {begin_first(row)}",
             )
 
 
