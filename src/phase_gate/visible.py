@@ -265,7 +265,14 @@ def shorten_start(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Return the text in rows of at most so many columns; no word is broken."""
+    """Return the text in rows of at most so many columns.
+
+    No word is broken: names, ids and commands can be copied.
+    """
+    if text.isascii():
+        import textwrap  # here, not above: `check` wraps nothing
+
+        return textwrap.wrap(text, max(width, 1), break_long_words=False, break_on_hyphens=False)
     rows: list[str] = []
     for word in text.split():
         if rows and width_of(rows[-1]) + 1 + width_of(word) <= width:

@@ -41,6 +41,12 @@ def test_no_row_is_wider_than_the_terminal(begin: Begin, monkeypatch: pytest.Mon
     assert max(map(len, begin("").gate("--help").out.splitlines())) <= width
 
 
+def test_no_name_is_cut_at_a_hyphen(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    for width in range(30, 60):
+        monkeypatch.setenv("COLUMNS", str(width))
+        assert begin("").gate("--help").has("phase-gate.yaml", "test-driven", "read-only")
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_s_help_ends_with_an_example_and_its_codes(begin: Begin, name: str) -> None:
     out = begin("").gate(*name.split(), "--help").out

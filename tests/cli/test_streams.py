@@ -62,6 +62,8 @@ def test_a_document_means_the_same_and_gives_no_orders(text: str) -> None:
     [
         ("short", ["short"]),
         ("  a long row of words", ["  a long row", "    of words"]),
+        ("fix it [not-allowed]", ["fix it", "  [not-allowed]"]),
+        ("  \u5b57\u5b57 \u5b57\u5b57 \u5b57\u5b57", ["  \u5b57\u5b57 \u5b57\u5b57", "    \u5b57\u5b57"]),
         ("next: pytest --phase=green", ["next: pytest --phase=green"]),
         ("next: fix it at once, then run: pytest -q", ["next: fix it at once, then run: pytest -q"]),
     ],

@@ -12,6 +12,7 @@ from phase_gate.cli._parser import Argument, arguments_of, read_argument
 from phase_gate.cli._table import COMMANDS, COMMON, COMMON_CODES, FEATURES, GROUPS
 from phase_gate.errors import UsageError
 from phase_gate.exit_codes import MEANINGS
+from phase_gate.visible import wrap
 
 _PURPOSE = "Decide from evidence whether a test-driven step is really done."
 _EVERYWHERE = (
@@ -95,14 +96,14 @@ def _codes(codes: Mapping[int, str], width: int) -> Iterator[str]:
 
 
 def _entry(name: str, text: str, column: int, width: int) -> list[str]:
-    rows = textwrap.wrap(text, max(width - column, 20))
+    rows = _fill(text, width - column)
     first = f"  {name}".ljust(column)
     head = [f"{first}{rows.pop(0)}"] if len(first) == column else [first]
     return [*head, *(" " * column + row for row in rows)]
 
 
 def _fill(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, max(width, 20))
+    return wrap(text, max(width, 20))
 
 
 # --- suggestions

@@ -12,7 +12,7 @@ from json import dumps
 
 from phase_gate import exit_codes
 from phase_gate.errors import StateError, UsageError
-from phase_gate.visible import escape_orders, fit_encoding, show_text
+from phase_gate.visible import escape_orders, fit_encoding, show_text, width_of, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,12 +79,12 @@ def print_rows(rows: Iterable[str], *, aside: bool = False, is_file: bool = Fals
 
 def _fold(row: str, width: int) -> list[str]:
     """Wrap a row to the width. A row with a command to type is left to the terminal, so that it can be copied."""
-    if not width or len(row) <= width or row.lstrip().startswith(_TO_TYPE):
+    text = row.lstrip()
+    if not width or width_of(row) <= width or text.startswith(_TO_TYPE):
         return [row]
-    from textwrap import wrap
-
-    indent = " " * (len(row) - len(row.lstrip()) + 2)
-    return wrap(row, width, subsequent_indent=indent, break_long_words=False)
+    indent = row[: len(row) - len(text)]
+    first, *others = wrap(text, width - len(indent) - 2)
+    return [f"{indent}{first}", *(f"{indent}  {each}" for each in others)]
 
 
 def _color_of(row: str) -> str:

@@ -7,7 +7,6 @@ columns, or of fewer where the terminal has fewer; the terminal adds color.
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 
 from phase_gate.gate.measured import BROKEN_MODULE, NAMED_BY_REASON, WEAKENED, Finding, describe_override
@@ -324,12 +323,5 @@ def _fit(line: Line, width: int) -> Iterator[Line]:
         text, hang = f"{text[:indent]}{_GAP.sub('  ', text[indent:])}", indent + 2
     if hang * 2 > width:
         hang = _LABEL  # no room for a column of answers
-    for index, row in enumerate(_wrap(text[hang:], width - hang) or [""]):
+    for index, row in enumerate(wrap(text[hang:], width - hang) or [""]):
         yield Line(f"{text[:hang] if index == 0 else ' ' * hang}{row}".rstrip(), line.markup)
-
-
-def _wrap(text: str, width: int) -> list[str]:
-    # Ids and commands stay whole, so that they can be copied.
-    if text.isascii():
-        return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
-    return wrap(text, width)
