@@ -102,6 +102,17 @@ def slugs_on_the_page() -> set[str]:
     return set(re.findall(r"(?m)^\| `([a-z-]+)` \|", page))
 
 
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("--merge result.json", "--merge goes with --gate-result"),
+        ("--gate-result --merge result.json", "result.json can't be read: No such file or directory"),
+    ],
+)
+def test_a_gate_result_that_can_not_be_merged_is_named(begin: Begin, line: str, problem: str) -> None:
+    assert begin("green").error("explain", *line.split()) == (2, "bad-usage", problem)
+
+
 def test_every_word_in_brackets_is_known(begin: Begin) -> None:
     gated = begin("")
     named = slugs_in_code()

@@ -41,6 +41,17 @@ def test_no_row_is_wider_than_the_terminal(begin: Begin, monkeypatch: pytest.Mon
     assert max(map(len, begin("").gate("--help").out.splitlines())) <= width
 
 
+@pytest.mark.parametrize("line", ["help --json", "--json --help", "--task x -h --json", "help help --json"])
+def test_options_in_front_ask_for_the_overview(begin: Begin, line: str) -> None:
+    assert begin("").gate(*line.split()).document["help"].startswith("usage: phase-gate [-h] [--version] COMMAND")
+
+
+@pytest.mark.parametrize("line", ["help breaker rest", "breaker rest --help"])
+def test_there_is_no_help_for_a_command_that_is_not_there(begin: Begin, line: str) -> None:
+    problem = "there is no command 'rest' in phase-gate breaker: did you mean reset?"
+    assert begin("").error(*line.split()) == (2, "bad-usage", problem)
+
+
 def test_no_name_is_cut_at_a_hyphen(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     for width in range(30, 60):
         monkeypatch.setenv("COLUMNS", str(width))

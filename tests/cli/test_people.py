@@ -148,7 +148,7 @@ def pytest_runtest_makereport(item, call):
     [
         ("--by ann", "a waiver needs a reason"),
         ("--reason so", "a waiver needs a name"),
-        ("--reason so --by ann --days 0", "--days 0: not a time that a waiver may last"),
+        ("--reason so --by ann --days 0", "--days can't be '0': give a number above 0"),
         ("--reason so --by ann --days 400", "--days 400: not a time that a waiver may last"),
     ],
 )

@@ -409,6 +409,19 @@ def test_a_link_in_its_place_goes_and_what_it_points_to_stays(begin: Begin) -> N
     assert (gated.root / "mine.yaml").exists()
 
 
+@pytest.mark.parametrize(
+    ("story", "remedy"),
+    [
+        pytest.param("declared", "try: phase-gate withdraw refactoring_complete", id="one-is-declared"),
+        pytest.param("refactor", "try: phase-gate status", id="none-is-declared"),
+    ],
+)
+def test_what_is_not_declared_is_refused_with_what_can_be_typed(begin: Begin, story: str, remedy: str) -> None:
+    ran = begin(story).gate("withdraw", "refactored")
+    assert ran.code == 13
+    assert ran.has("refactored is not declared in this phase [not-allowed]", remedy)
+
+
 def test_a_fact_is_taken_back(begin: Begin) -> None:
     gated = begin("declared")
     assert gated.json("withdraw", "refactoring_complete") == {"withdrawn": "refactoring_complete"}
@@ -535,5 +548,6 @@ def test_a_session_that_proves_nothing_is_no_baseline(project: Project) -> None:
     project.write({"pytest.ini": "[pytest]\n"})
     ran = project.gate("baseline", *ARGUMENTS)
     assert ran.code == 13
-    assert ran.has("no baseline was taken [not-allowed]", "this is no baseline: no test was collected")
+    assert ran.has("no baseline was taken [not-allowed]", "\n  try: run the whole suite to its end\n")
+    assert ran.has("\nno baseline: no test was collected [not-allowed]\n")
     assert not (project.root / ".phase-gate" / "ledger.jsonl").exists()

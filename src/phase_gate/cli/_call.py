@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from phase_gate import exit_codes
-from phase_gate.cli._parser import find_topic, load_command, parse, refuse_placeholders, with_command
+from phase_gate.cli._parser import find_topic, load_command, ours, parse, refuse_placeholders, with_command
 from phase_gate.cli._streams import close_streams, open_streams, print_plain, print_rows, render_json, screen_width
 from phase_gate.errors import PhaseGateError, UsageError, as_fault, require_cpython
 from phase_gate.project import Project, who_am_i
@@ -113,10 +113,8 @@ def require_plugin() -> None:
 def dispatch(given: list[str]) -> int:
     """Run a command line, print the result and return its exit code."""
     open_streams()
-    # Arguments after `--` are for pytest.
-    ours = given[: given.index("--")] if "--" in given else given
-    answer = _answer(given)
-    print_answer(answer, as_json="--json" in ours, is_quiet="-q" in ours)
+    answer, options = _answer(given), ours(given)
+    print_answer(answer, as_json="--json" in options, is_quiet="-q" in options)
     return close_streams(answer.code)
 
 

@@ -24,7 +24,11 @@ HELP = ("-h", "--help")
 #: File names and arguments of other programs may contain anything. The printer makes it visible.
 _ANYTHING = frozenset({"FILE", "DIR", "FOLDER", "COMMAND", "-- ARGS", "-- COMMAND"})
 _SENTENCES = frozenset({"TEXT", "REASON"})
-_NUMBERS = {"int": int, "float": float}
+#: Kind of a number -> how it is read, and what it is called. Each is a limit, so it is above 0.
+_NUMBERS: dict[str, tuple[Callable[[str], float], str]] = {
+    "int": (int, "a whole number"),
+    "float": (float, "a number"),
+}
 
 
 # --- the table
@@ -79,10 +83,16 @@ class Argument(Value):
 
             meant = did_you_mean(text, self.choices) or f"; choose from {', '.join(self.choices)}"
             raise UsageError(f"there is no {self.names[0]} {text[:40]!r}{meant}", remedy="")
+        if not self.kind:
+            return _checked(self, text)
+        read, form = _NUMBERS[self.kind]
         try:
-            return _NUMBERS[self.kind](text) if self.kind else _checked(self, text)
+            number = read(text)
         except ValueError:
-            raise UsageError(f"{self.names[0]} {text[:40]!r}: no {self.kind}", remedy="") from None
+            number = 0
+        if not 0 < number < float("inf"):
+            raise UsageError(f"{self.names[0]} can't be {text[:40]!r}: give {form} above 0", remedy="")
+        return number
 
 
 def read_argument(line: str) -> Argument:
@@ -128,25 +138,35 @@ def load_command(name: str) -> Callable[[Call], Done]:
 def with_command(given: list[str]) -> list[str]:
     """Return the command line with its command in front: `status` if it names none, and `help X` as `X --help`."""
     if given and given[0] == "help":
-        return [*given[1:], "--help"]
+        return with_command([*given[1:], "--help"])
     if given and (not given[0].startswith("-") or given[0] in OF_ALL):
         return given
     at = next((at for at, word in enumerate(given) if word in COMMANDS or word in FEATURES), None)
     if at is None:
-        return ["status", *given]
+        return ["--help" if _asks_for_help(given) else "status", *given]
     end = at + (2 if given[at] in FEATURES else 1)
     return [*given[at:end], *given[:at], *given[end:]]
 
 
 def find_topic(given: list[str]) -> str | None:
     """Return the topic of a request for help: a command, a group, or everything (empty); None without one."""
-    ours = given[: given.index("--")] if "--" in given else given
-    if not any(word in HELP for word in ours):
+    if not _asks_for_help(given):
         return None
     name = _find_command(given)
-    if name or given[0] in FEATURES or given[0] in OF_ALL:
-        return name or (given[0] if given[0] in FEATURES else "")
+    if name or given[0] in OF_ALL:
+        return name
+    if given[0] in FEATURES and given[1].startswith("-"):
+        return given[0]
     raise _unknown_command(given)
+
+
+def _asks_for_help(given: list[str]) -> bool:
+    return any(word in HELP for word in ours(given))
+
+
+def ours(given: list[str]) -> list[str]:
+    """Return the words before `--`: the others are for pytest or an agent."""
+    return given[: given.index("--")] if "--" in given else given
 
 
 def _find_command(given: list[str]) -> str:

@@ -52,8 +52,6 @@ def _given_threshold(call: Call) -> Threshold | None:
     """Return the threshold from the command line, else from the environment; None: use the project's."""
     given, variable = call.arguments.threshold, call.environment.get(THRESHOLD_VARIABLE)
     if given is not None:
-        if given < 1:
-            raise UsageError(f"--threshold can't be {given}", remedy="give 1 or more")
         return Threshold(value=given, source="--threshold")
     if variable is None:
         return None

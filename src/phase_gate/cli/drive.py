@@ -104,8 +104,6 @@ def _choose_phases(call: Call, task: Task) -> PhaseSource:
 def _with_options(call: Call, settings: DriveSettings) -> DriveSettings:
     given, budget = call.arguments, settings.budget
     if given.iterations is not None:
-        if given.iterations < 1:
-            raise UsageError(f"--iterations can't be {given.iterations}", remedy="give 1 or more")
         budget = replace(budget, iterations=given.iterations)
     if given.time is not None:
         seconds = parse_duration(given.time)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
+from json import loads
 from typing import Any
 
 from phase_gate.cli._call import Call, Done
-from phase_gate.cli._streams import render_json, screen_width
+from phase_gate.cli._streams import read_given, render_json, screen_width
 from phase_gate.codec import spell_out, spell_out_each
 from phase_gate.errors import MESSAGES, NotAllowedError, UsageError
 from phase_gate.gate.measured import PROVIDED, wanted_names
@@ -27,6 +28,8 @@ from phase_gate.workflow.model import Phase
 def explain(call: Call) -> Done:
     task = call.task()
     name, evaluation, standing = call.arguments.name, task.state.evaluation, task.current_status()
+    if call.arguments.merge is not None and not call.arguments.gate_result:
+        raise UsageError("--merge goes with --gate-result", remedy="give both, or neither")
     if name is not None:
         kind, named, rows, more = _find_meaning(task, name)
         text = show_rows(rows)
@@ -150,12 +153,10 @@ def _gate_result(call: Call, evaluation: Mapping[str, Any], code: int) -> Done:
 
     result = phase_result(evaluation)
     if call.arguments.merge is not None:
-        from phase_gate.tasks.artifacts import read_json
-
         try:
-            handler = read_json(call.start / call.arguments.merge)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{call.arguments.merge}: {error}", remedy="name a JSON file with a gate result") from None
+            handler = loads(read_given(call.start, call.arguments.merge))
+        except (ValueError, RecursionError):
+            handler = None
         if not isinstance(handler, dict):
             raise UsageError(f"{call.arguments.merge} is no gate result", remedy="name a JSON file with an object")
         if str(handler.get("phase")).strip().upper() != result["phase"]:

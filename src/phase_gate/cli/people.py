@@ -69,8 +69,8 @@ def _present_findings(state: State, guard: str) -> list[str]:
 def _expiry(days: float | None, at: str) -> str:
     if days is None:
         return ""
-    if not 0 < days <= 366:
-        raise UsageError(f"--days {days:g}: not a time that a waiver may last", remedy="give 1 to 366")
+    if days > 366:
+        raise UsageError(f"--days {days:g}: not a time that a waiver may last", remedy="give at most 366")
     ends = datetime.fromisoformat(at).astimezone(UTC) + timedelta(days=days)
     return ends.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 

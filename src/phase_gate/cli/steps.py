@@ -204,8 +204,8 @@ def withdraw(call: Call) -> Done:
     task.require_begun()
     with task.transaction() as change:
         if all(fact.name != name for fact in change.state.facts):
-            declared = ", ".join(fact.name for fact in change.state.facts) or "nothing"
-            raise NotAllowedError(f"{name} is not declared in this phase", remedy=f"declared: {declared}")
+            remedy = " or ".join(f"phase-gate withdraw {fact.name}" for fact in change.state.facts)
+            raise NotAllowedError(f"{name} is not declared in this phase", remedy=remedy or "phase-gate status")
         change.record(Event(kind="fact-withdrawn", data={"name": name, "by": call.by()}))
     return Done(text=f"{name} is taken back", document={"withdrawn": name})
 

@@ -8,7 +8,7 @@ from typing import Any
 from phase_gate import exit_codes
 from phase_gate.cli._call import Call, Done, describe_error
 from phase_gate.cli._streams import screen_width
-from phase_gate.errors import ForeignStateError, NotAllowedError, RollbackError, StateError, TamperedError, UsageError
+from phase_gate.errors import ForeignStateError, NotAllowedError, RollbackError, StateError, TamperedError
 from phase_gate.gate.events import verdict_of
 from phase_gate.gate.measured import Table, describe_override
 from phase_gate.gate.overrides import Person
@@ -27,8 +27,6 @@ from phase_gate.visible import count, show_rows
 
 def history(call: Call) -> Done:
     project, last = call.project(), call.arguments.last
-    if last is not None and last < 1:
-        raise UsageError(f"--last {last}: that leaves nothing", remedy="give 1 or more")
     store = call.store(project)
     opened = store.read()
     if call.arguments.calibration:

@@ -60,7 +60,7 @@ class BaselineSession(RecordedSession):
         not_run = sum(bucket == "not-run" for bucket in odd.values())
         if document.interrupted or not_run or not document.outcomes:
             why = document.interrupted or (f"{not_run} tests did not run" if not_run else "no test was collected")
-            raise NotAllowedError(f"this is no baseline: {why}", remedy="run the whole suite to its end")
+            raise NotAllowedError(why, remedy="run the whole suite to its end")
         return {
             "inventory": self._store.keep("inventory", inventory),
             "outcomes": self._store.keep("outcomes", odd),
@@ -72,7 +72,7 @@ class BaselineSession(RecordedSession):
         }
 
     def panel(self, screen: Screen) -> list[Line]:
-        return [Line("phase gate: baseline", is_title=True), Line(self._shown)]
+        return [Line("phase gate: baseline", is_title=True), *map(Line, self._shown.splitlines())]
 
     def exit_status(self, pytest_status: int, *, has_collection_errors: bool) -> int:
         return self._status

@@ -78,11 +78,6 @@ def digest_file(path: Path) -> str:
         return ""
 
 
-def read_json(path: Path) -> Any:
-    """Return the content of a JSON file. Raises OSError or ValueError."""
-    return _parse(_read(path))
-
-
 def _read(path: Path) -> bytes:
     with path.open("rb") as file:
         content = file.read(_LARGEST + 1)
