@@ -66,6 +66,7 @@ def test_before_anything_was_run(begin: Begin) -> None:
     assert gated.json("history", "--events") == {"events": []}
     assert gated.gate("history").out == "no run is recorded yet\n  next: pytest --phase=red\n"
     assert gated.gate("history", "--events").out == "nothing has happened yet\n"
+    assert gated.gate("report").has("\n### Ledger\n\nNothing is recorded yet.\n")
     assert not gated.folder.exists()
 
 

@@ -83,6 +83,7 @@ def test_every_part_is_there() -> None:
         assert f"<h3>{title}</h3>" in text
     assert "<h2>Phase gate: GREEN is in progress</h2>" in text
     assert "<code>tests/test_storage.py::test_two_writers_at_once</code>" in text
+    assert "<p>The last verdict, on GREEN, iteration 9:</p>" in text
     # Gates, runs, criteria, tests.
     assert text.count("<table>") == 5
 

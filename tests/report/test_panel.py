@@ -44,6 +44,9 @@ def test_nothing_is_lost_on_a_narrow_screen_and_no_command_is_wrapped(altered: E
     once = judge("tdd", "GREEN", tests_total=2, tests_passing=2, tests_failing=0, consecutive_green_runs=1)
     rows = panel_text(render_panel(once, width=30), width=30).splitlines()
     assert "next    pytest --phase=green" in rows
+    ready = judge("tdd", "GREEN", tests_total=2, tests_passing=2, tests_failing=0, consecutive_green_runs=2)
+    rows = panel_text(render_panel(ready, width=40), width=40).splitlines()
+    assert rows[-2:] == ["next    phase-gate signal", '        # --reason "..." adds a reason']
 
 
 def test_what_red_did_to_older_tests_is_always_shown() -> None:

@@ -70,12 +70,11 @@ def table_rows(table: Table) -> Iterator[str]:
 
 def render_markdown(document: Mapping[str, Any]) -> str:
     """Return the evaluation's JSON document as Markdown."""
-    counted = f"iteration {document['iteration']}" if document["iteration"] is not None else document["run_kind"]
     verdict = show_verdict(document["status"], document["reason"])
     step = (document["next_command"], document["next_hint"])
     following = [_next_line(*step, status=document["status"], root=document["root"]), ""] if any(step) else []
     lines = [
-        f"{REPORT_TITLE}{as_text(document['phase'])}, {counted}",
+        f"{REPORT_TITLE}{as_text(document['phase'])}, {_counted(document)}",
         "",
         f"**{as_text(verdict)}**",
         "",
@@ -96,6 +95,10 @@ def render_markdown(document: Mapping[str, Any]) -> str:
     if findings:
         lines += ["", "Findings:", "", *map(_finding, findings)]
     return "\n".join(lines) + "\n"
+
+
+def _counted(document: Mapping[str, Any]) -> str:
+    return f"iteration {document['iteration']}" if document["iteration"] is not None else str(document["run_kind"])
 
 
 def _next_line(command: str, hint: str, *, status: str, root: str) -> str:
@@ -158,7 +161,7 @@ def _story_lines(story: Story) -> Iterator[str]:
     verdict, proof = story.evaluation, proof_section(story.proofs)
     missing = ["No verdict yet: it comes with the first complete run."]
     for title, rows in (
-        ("Both gates", missing if verdict is None else _gates(verdict)),
+        ("Both gates", missing if verdict is None else (_of_what(verdict), "", *_gates(verdict))),
         ("Runs", _runs(story)),
         ("Criteria", _criteria(story.criteria)),
         ("Tests", _tests(story)),
@@ -171,6 +174,10 @@ def _story_lines(story: Story) -> Iterator[str]:
         written = list(rows)
         if written:
             yield from ("", f"### {as_text(title)}", "", *written)
+
+
+def _of_what(verdict: Mapping[str, Any]) -> str:
+    return f"The last verdict, on {as_text(verdict['phase'])}, {_counted(verdict)}:"
 
 
 def _runs(story: Story) -> Iterator[str]:
@@ -263,7 +270,9 @@ def _happenings(story: Story) -> Iterator[str]:
 
 def _ledger(story: Story) -> Iterator[str]:
     check, events = story.ledger, count(story.ledger.events, "event")
-    if check.is_intact:
+    if not check.events and check.is_intact:
+        yield "Nothing is recorded yet."
+    elif check.is_intact:
         yield f"Every one of {events} follows the one before it; the head is {as_code(check.head)}."
     else:
         yield f"{events} are good; then: {as_text(check.problem)}"

@@ -115,7 +115,7 @@ def _next(verdict: Verdict, width: int, series: tuple[int, int]) -> list[Line]:
     if verdict.status in HINT_FIRST:
         then = Line(f"{'':{_LABEL}}then run: {command}", _BOLD, hang=_WHOLE)
         return [_labeled("next", f"{hint},", _BOLD), then]
-    return [Line(f"{'next':{_LABEL}}{command}", _BOLD, hang=_WHOLE), _labeled("", hint)]
+    return [Line(f"{'next':{_LABEL}}{command}", _BOLD, hang=_WHOLE), _labeled("", f"# {hint}")]
 
 
 # --- the short panel: a line for each gate
