@@ -176,7 +176,7 @@ def test_a_workflow_file_and_the_end_of_its_cycle(passing: Project) -> None:
         pytest.param("--phase-workflow=nosuch.yaml", "nosuch.yaml", id="a-file-that-is-not-there"),
         pytest.param("--phase-task=", "''", id="an-empty-task"),
         pytest.param("--phase-report=out.pdf", ".pdf is unknown", id="an-unknown-report-format"),
-        pytest.param("--phase-report=out", "none is unknown", id="a-report-without-a-suffix"),
+        pytest.param("--phase-report=out", "the format, and there is none", id="a-report-without-a-suffix"),
         pytest.param("--exit-signal= ", "--exit-signal needs a reason", id="a-blank-signal"),
         pytest.param("--exit-signal=...", "--exit-signal needs a reason", id="a-signal-that-is-copied-from-a-message"),
         pytest.param("--phase-confirming=x", "--phase-confirming=x: not I/N", id="a-hidden-option-by-hand"),

@@ -122,16 +122,14 @@ def _place(document: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _command(level: str, title: str, message: str, *, about: str = "", **place: str) -> str:
-    properties = ",".join(f"{name}={_escape_property(value)}" for name, value in {**place, "title": title}.items())
+    place["title"] = title
+    values = {name: _escape(value).replace(":", "%3A").replace(",", "%2C") for name, value in place.items()}
+    properties = ",".join(f"{name}={value}" for name, value in values.items())
     return f"::{level} {properties}::{_escape(f'{about}: {message}' if about else message)}"
 
 
 def _escape(text: str) -> str:
     return show_text(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _escape_property(text: str) -> str:
-    return _escape(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def outputs(words: Mapping[str, str], *, delimiter: str) -> str:
@@ -172,8 +170,3 @@ def render_dotenv(document: Mapping[str, Any]) -> str:
     """Return one variable per line, without quotes, comments or empty lines: GitLab accepts none."""
     words = verdict_words(document)
     return "".join(f"PHASE_GATE_{name.upper().replace('-', '_')}={value}\n" for name, value in words.items())
-
-
-def suite_properties(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return the verdict as `<properties>` of a test suite."""
-    return {f"phase-gate.{name}": value for name, value in verdict_words(document).items()}

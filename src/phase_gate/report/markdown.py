@@ -161,7 +161,7 @@ def _story_lines(story: Story) -> Iterator[str]:
     verdict, proof = story.evaluation, proof_section(story.proofs)
     missing = ["No verdict yet: it comes with the first complete run."]
     for title, rows in (
-        ("Both gates", missing if verdict is None else (_of_what(verdict), "", *_gates(verdict))),
+        ("Both gates", missing if verdict is None else _last_verdict(verdict)),
         ("Runs", _runs(story)),
         ("Criteria", _criteria(story.criteria)),
         ("Tests", _tests(story)),
@@ -176,8 +176,9 @@ def _story_lines(story: Story) -> Iterator[str]:
             yield from ("", f"### {as_text(title)}", "", *written)
 
 
-def _of_what(verdict: Mapping[str, Any]) -> str:
-    return f"The last verdict, on {as_text(verdict['phase'])}, {_counted(verdict)}:"
+def _last_verdict(verdict: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"The last verdict, on {as_text(verdict['phase'])}, {_counted(verdict)}:", "")
+    yield from _gates(verdict)
 
 
 def _runs(story: Story) -> Iterator[str]:

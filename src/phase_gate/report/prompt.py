@@ -124,10 +124,10 @@ def render_prompt(
 
 
 def _rules(workflow: Workflow, phase: Phase) -> Iterator[str]:
-    meanings = {name: meaning for name, _, meaning in METRICS}
+    meanings = {name: f"{meaning[0].lower()}{meaning[1:]}" for name, _, meaning in METRICS}
     for clause in phase.gate_1.evaluate({}).clauses:
         # Each metric is explained once.
-        explanations = "; ".join(f"{name}: {_lower(meanings.pop(name))}" for name in clause.unknown if name in meanings)
+        explanations = "; ".join(f"{name}: {meanings.pop(name)}" for name in clause.unknown if name in meanings)
         yield f"- `{clause.text}`" + (f" ({explanations})" if explanations else "")
     for name in phase.gate_1.guards:
         if name in workflow.guards:
@@ -135,7 +135,3 @@ def _rules(workflow: Workflow, phase: Phase) -> Iterator[str]:
     if workflow.parameters:
         yield ""
         yield f"Here {', '.join(f'{name} is {value}' for name, value in workflow.parameters.items())}."
-
-
-def _lower(text: str) -> str:
-    return text[:1].lower() + text[1:]

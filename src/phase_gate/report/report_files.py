@@ -28,7 +28,7 @@ def check_report(option: str, path: Path, suffixes: Sequence[str]) -> Path:
     suffix = path.suffix.lower()
     if suffix not in suffixes:
         raise UsageError(
-            f"{option}: the suffix selects the format, and {path.suffix or 'none'} is unknown",
+            f"{option}: the suffix selects the format, and {f'{suffix} is unknown' if suffix else 'there is none'}",
             remedy=f"use one of: {', '.join(suffixes)}",
         )
     if suffix == ".html" and find_spec("jinja2") is None:

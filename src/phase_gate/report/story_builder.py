@@ -16,7 +16,7 @@ from phase_gate.gate.events import apply
 from phase_gate.gate.freshness import CurrentStatus
 from phase_gate.gate.measured import describe_override
 from phase_gate.gate.state import NEW_STATE, Event, State, load_part
-from phase_gate.gate.verdict import Evaluation, evaluation_to_json
+from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.project import Project
 from phase_gate.report.outcome_rows import COMPARED, Sampled, build_test_history
 from phase_gate.report.story import Happening, HappeningKind, LedgerCheck, PhaseStep, Run, Series, Story
@@ -73,21 +73,14 @@ def read_story(project: Project, store: TaskStore) -> Story:
         raise
     except StateError as error:
         damaged.append(error)
-    # Only once, because it loads objects.
-    story = builder.build(
-        standing, LedgerCheck(events=events, head=head), at=now(), task=project.task, root=str(project.root), lost=lost
-    )
-    sections = tuple(each for name, value in builder.state.parts.items() for each in load_part(name).sections(value))
-    return _with_damage(replace(story, more=sections), damaged)
-
-
-def _with_damage(story: Story, damaged: list[StateError]) -> Story:
+    check = LedgerCheck(events=events, head=head)
+    # Only once, because it loads objects, which may be damaged, too.
+    story = builder.build(standing, check, at=now(), task=project.task, root=str(project.root), lost=lost)
     if not damaged:
         return story
     first = damaged[0]
     closed = CurrentStatus("closed", first.problem, next_hint=first.remedy)
-    check = replace(story.ledger, problem=first.problem, remedy=first.remedy)
-    return replace(story, ledger=check, standing=closed)
+    return replace(story, ledger=replace(check, problem=first.problem, remedy=first.remedy), standing=closed)
 
 
 class StoryBuilder:
@@ -113,7 +106,7 @@ class StoryBuilder:
         elif event.kind in ("run-ended", "run-lost"):
             self._run_ended(event, before)
         elif event.kind == "evaluated":
-            self._judged(self.state.evaluation)
+            self._judged()
         elif event.kind == "proved":
             self._proofs[self.state.phase or ""] = event.data["proof"]["object"]
         if self.state.cycle != before.cycle:
@@ -166,9 +159,9 @@ class StoryBuilder:
             if isinstance(value := metrics.get(name), int | float):
                 points.append((run.number, value))
 
-    def _judged(self, evaluation: Evaluation | None) -> None:
-        run = None if evaluation is None else self._runs.get(evaluation.run or "")
-        if evaluation is not None and run is not None:
+    def _judged(self) -> None:
+        evaluation = self.state.evaluation
+        if evaluation is not None and (run := self._runs.get(evaluation.run or "")) is not None:
             self._runs[run.id] = replace(run, says=evaluation.reason, can_exit=evaluation.can_exit)
 
     def build(
@@ -206,6 +199,7 @@ class StoryBuilder:
                 if self._trend[name]
             ),
             proofs={phase: proof for phase, name in self._proofs.items() if (proof := self._load(name)) is not None},
+            more=tuple(each for name, value in state.parts.items() for each in load_part(name).sections(value)),
         )
 
 

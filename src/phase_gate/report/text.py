@@ -43,7 +43,6 @@ _EVIDENCE = {
     "criteria-covered": "criteria_covered",
     "targets-proven": "targets_proven",
 }
-_RED_WAS_SEEN = "red-was-seen"
 
 
 def unmeasured_guards(met: Iterable[str], metrics: Mapping[str, MetricValue], found: Iterable[str]) -> set[str]:
@@ -52,7 +51,7 @@ def unmeasured_guards(met: Iterable[str], metrics: Mapping[str, MetricValue], fo
     :param found: slugs of the findings, and the guards they belong to.
     """
     names = {name for name, metric in _EVIDENCE.items() if not metrics.get(metric)}
-    names |= {_RED_WAS_SEEN} & {*found}
+    names |= {"red-was-seen"} & {*found}
     return names & {*met}
 
 
@@ -155,13 +154,6 @@ def _describe(tried: Tried) -> str:
 # --- a proof: in a line, and the runs of each target side by side
 
 
-#: How a target ended that expected something else: it has to fail.
-ALTERED: Mapping[str, str] = {
-    "nothing": "-",
-    "fails": "fails",
-    "still-passes": "still passes",
-    "not-tried": "not tried",
-}
 #: Targets and functions that a report lists.
 _TARGETS_SHOWN, _FUNCTIONS_SHOWN = 100, 40
 
@@ -216,8 +208,10 @@ def proof_section(proofs: Mapping[str, Mapping[str, Any]]) -> Section | None:
 
 def _target_row(target: Mapping[str, Any]) -> tuple[str, ...]:
     verdict = f"{target['verdict']}: {target['why']}" if target["why"] else str(target["verdict"])
+    # It expected something else, and has to fail.
+    altered = "-" if target["altered"] == "nothing" else target["altered"].replace("-", " ")
     emptied = ("noticed" if target["notices"] else "not noticed") if target["was_tried"] else "not tried"
-    return (target["id"], target["control"], target["treatment"], ALTERED[target["altered"]], emptied, verdict)
+    return (target["id"], target["control"], target["treatment"], altered, emptied, verdict)
 
 
 # --- the verdict as a PRP_PHASE_STATUS block, which agents exchange; `claims.blocks` reads it back

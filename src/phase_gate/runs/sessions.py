@@ -193,9 +193,10 @@ class TestRun(RecordedSession):
         if evaluation is None:
             return {}
         from phase_gate.gate.verdict import evaluation_to_json
-        from phase_gate.report.ci_files import suite_properties
+        from phase_gate.report.ci_files import verdict_words
 
-        return suite_properties(evaluation_to_json(evaluation))
+        words = verdict_words(evaluation_to_json(evaluation))
+        return {f"phase-gate.{name}": word for name, word in words.items()}
 
     def _as_asked(self, evaluation: Evaluation) -> Evaluation:
         """Return the verdict as a step of a CI job asks for it: most steps ask for Gate 1 only."""
