@@ -264,7 +264,7 @@ def left(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(os, "_exit", codes.append)
     monkeypatch.setattr("atexit._ncallbacks", lambda: 0)
     monkeypatch.delitem(sys.modules, "threading")
-    monkeypatch.setattr("phase_gate.cli._run", lambda given: 0)
+    monkeypatch.setattr("phase_gate.cli._call.dispatch", lambda given: 0)
     monkeypatch.setattr("gc.set_threshold", lambda number: None)
     for name in ("gettrace", "getprofile"):
         monkeypatch.setattr(sys, name, lambda: None)

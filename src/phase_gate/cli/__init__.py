@@ -18,19 +18,15 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    if arguments is not None:
-        return _run([*arguments])
-    if sys.implementation.name != "cpython":
-        return _run(sys.argv[1:])  # refused with a usage error
-    # Imported modules are never freed, and collecting garbage among them takes a tenth of the time of `check`.
-    gc.set_threshold(50_000)
-    return _leave(_run(sys.argv[1:]))
-
-
-def _run(given: list[str]) -> int:
+    # Other implementations are refused with a usage error.
+    is_process = arguments is None and sys.implementation.name == "cpython"
+    if is_process:
+        # Imported modules are never freed, and collecting garbage among them takes a tenth of the time of `check`.
+        gc.set_threshold(50_000)
     from phase_gate.cli._call import dispatch
 
-    return dispatch(given)
+    code = dispatch(sys.argv[1:] if arguments is None else [*arguments])
+    return _leave(code) if is_process else code
 
 
 def _leave(code: int) -> int:

@@ -48,17 +48,18 @@ def _on_first_level(name: str) -> tuple[str, str]:
     feature, _, below = name.partition(" ")
     if not below:
         return name, COMMANDS[name].summary
-    return feature, f"{FEATURES[feature]}: {', '.join(_below(feature))}"
+    return feature, f"{FEATURES[feature]}: {', '.join(commands_below(feature))}"
 
 
-def _below(feature: str) -> list[str]:
+def commands_below(feature: str) -> list[str]:
+    """Return the commands of a group, without its name."""
     return [name.partition(" ")[2] for name in COMMANDS if name.startswith(f"{feature} ")]
 
 
 def _of_feature(feature: str, width: int) -> Iterator[str]:
     yield from (f"usage: phase-gate {feature} [-h] COMMAND ...", "", *_fill(f"{FEATURES[feature]}.", width), "")
     yield "commands:"
-    for name in _below(feature):
+    for name in commands_below(feature):
         yield from _entry(name, COMMANDS[f"{feature} {name}"].summary, 14, width)
 
 

@@ -175,11 +175,11 @@ def _find_command(given: list[str]) -> str:
 
 
 def _unknown_command(given: list[str]) -> UsageError:
-    from phase_gate.cli._help import did_you_mean, similar_command
+    from phase_gate.cli._help import commands_below, did_you_mean, similar_command
 
     first = given[0]
     if first in FEATURES:
-        below = [name.partition(" ")[2] for name in COMMANDS if name.startswith(f"{first} ")]
+        below = commands_below(first)
         choose = f"choose from {', '.join(below)}"
         problem = f"{first} is no command by itself; {choose}"
         if len(given) > 1:

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -33,23 +33,24 @@ def doctor(call: Call) -> Done:
 
 
 def _check_all(call: Call) -> Iterator[Diagnosis]:
-    yield check_package()
+    yield Diagnosis("package", "good", f"pytest-phase-gate {__version__} in {os.path.dirname(phase_gate.__file__)}")
     yield check_plugin(call.start)
+    project: Project | None = None
+    what = "configuration"
     try:
         project = call.project()
         yield Diagnosis("root", "good", str(project.root))
-    except PhaseGateError as error:
-        yield Diagnosis("configuration", "bad", f"{error.problem}; try: {error.remedy}")
-        return
-    try:
+        what = "store"
         store = call.store(project)
-    except PhaseGateError as error:
-        yield Diagnosis("store", "bad", f"{error.problem}; try: {error.remedy}")
-    else:
-        if (shared := store.shared) is not None:
-            yield _try_it("store", lambda: f"{shared.shown} answers, and has {count(len(shared.list_tasks()), 'task')}")
-        yield _try_it("ledger", lambda: f"{store.read().serial} events, intact")
-    yield from check_agents(project, call.arguments.program)
+        if store.shared is not None:
+            tasks = count(len(store.shared.list_tasks()), "task")
+            yield Diagnosis(what, "good", f"{store.shared.shown} answers, and has {tasks}")
+        what = "ledger"
+        yield Diagnosis(what, "good", f"{store.read().serial} events, intact")
+    except PhaseGateError as error:  # what comes after it needs it
+        yield Diagnosis(what, "bad", f"{error.problem}; try: {error.remedy}")
+    if project is not None:
+        yield from check_agents(project, call.arguments.program)
 
 
 # --- the checks of `phase-gate doctor`, one function each, all read-only
@@ -64,10 +65,6 @@ class Diagnosis(Value, kw_only=False):
     what: str
     mark: Mark
     says: str
-
-
-def check_package() -> Diagnosis:
-    return Diagnosis("package", "good", f"pytest-phase-gate {__version__} in {os.path.dirname(phase_gate.__file__)}")
 
 
 def check_plugin(start: Path) -> Diagnosis:
@@ -87,13 +84,6 @@ def check_plugin(start: Path) -> Diagnosis:
         says = f"not loaded: {INSTALL}, or look for -p no:phase_gate and PYTEST_DISABLE_PLUGIN_AUTOLOAD"
         return Diagnosis("plugin", "bad", says)
     return Diagnosis("plugin", "good", "loaded by pytest")
-
-
-def _try_it(what: str, check: Callable[[], str]) -> Diagnosis:
-    try:
-        return Diagnosis(what, "good", check())
-    except PhaseGateError as error:
-        return Diagnosis(what, "bad", f"{error.problem}; try: {error.remedy}")
 
 
 # --- the checks of coding agents: run their hooks as they would

@@ -139,14 +139,11 @@ def _judge_stop(task: Task, stop: Stop) -> HookAnswer:
     if state.phase is None or state.is_done:
         return ALLOW  # no task, so no rules apply
     standing = task.current_status()
-    may_end = standing.is_open and _may_end_cycle(task)
+    # The rules are needed, and read, only then.
+    phase = task.rules.phase(state.phase) if standing.is_open else None
+    may_end = phase is not None and phase.may_end_cycle
     until = AgentSettings.of(task.project.configuration).until
     return hook_answers.decide_stop(state, standing, stop, until=until, may_end_cycle=may_end)
-
-
-def _may_end_cycle(task: Task) -> bool:
-    phase = task.rules.phase(task.state.phase or "")
-    return phase is not None and phase.may_end_cycle
 
 
 # --- about to use a tool

@@ -91,7 +91,9 @@ def _look(call: Call) -> Done:
     if call.arguments.block and state.evaluation is not None:
         from phase_gate.report.text import render_status_block
 
-        verdict = _as_it_stands(evaluation_to_json(state.evaluation), standing)
+        verdict = evaluation_to_json(state.evaluation)
+        if not standing.is_open and verdict["can_exit"]:  # something was recorded after it
+            verdict |= {"can_exit": False, **standing.advice}
         return Done(text=render_status_block(verdict), document=verdict, code=standing.exit_code, is_file=True)
     if call.arguments.criteria:
         return _criteria(task.store, state, standing)
@@ -143,7 +145,7 @@ def _document(task: Task, standing: CurrentStatus, breaker: Breaker, tasks: Over
         "lost_runs": list(task.lost_runs),
         "last_run": None if run is None else {"id": run.id, "kind": run.kind, "phase": run.phase},
         "evaluation": None if state.evaluation is None else evaluation_to_json(state.evaluation),
-        "verification": _verification(tasks),
+        "verification": None if tasks is None else _stats(tasks),
     }
 
 
@@ -221,9 +223,7 @@ def _overview(call: Call, project: Project) -> Overview | None:
     return found if found.total else None
 
 
-def _verification(overview: Overview | None) -> dict[str, Any] | None:
-    if overview is None:
-        return None
+def _stats(overview: Overview) -> dict[str, Any]:
     from phase_gate.tasks.show import stats_to_json
 
     return stats_to_json(overview)
@@ -239,13 +239,6 @@ def _criteria(store: TaskStore, state: State, standing: CurrentStatus) -> Done:
 
     table = store.objects.load(state.criteria)
     return Done(text=render_criteria(table), document=table, code=standing.exit_code)
-
-
-def _as_it_stands(evaluation: Mapping[str, Any], standing: CurrentStatus) -> dict[str, Any]:
-    """Return the last verdict as of now: it opens no gate if something was recorded after it."""
-    if standing.is_open or not evaluation["can_exit"]:
-        return dict(evaluation)
-    return {**evaluation, "can_exit": False, **standing.advice}
 
 
 # --- `--watch`: repeat the answer, and redraw it when it changes

@@ -102,15 +102,6 @@ def skip(call: Call) -> Done:
     return _end_phase(call, "skip", "a skip")
 
 
-def _refuse_skip(state: State, at: str) -> None:
-    breaker = at_time(state.breaker, at)
-    if not breaker.is_open:
-        raise NotAllowedError(
-            f"{state.phase} may be skipped only while its circuit is open, and it is {breaker.status}",
-            remedy="phase-gate status -v  # shows its progress, and what to do",
-        )
-
-
 @again_if_moved
 def _end_phase(call: Call, kind: Kind, what: str) -> Done:
     """Record the override and the exit. A refusal changes nothing, so the command can be repeated."""
@@ -126,9 +117,13 @@ def _end_phase(call: Call, kind: Kind, what: str) -> Done:
         if state.exited:
             raise NotAllowedError(f"{phase.name} has exited already", remedy="phase-gate status")
         person.require(change.opened.state, what)
-        if kind == "skip":
-            _refuse_skip(state, change.at)
-        else:
+        breaker = at_time(state.breaker, change.at)
+        if kind == "skip" and not breaker.is_open:
+            raise NotAllowedError(
+                f"{state.phase} may be skipped only while its circuit is open, and it is {breaker.status}",
+                remedy="phase-gate status -v  # shows its progress, and what to do",
+            )
+        if kind == "force":
             warning = f"This ends {phase.name} regardless of the gates, and every later report of the cycle shows it."
             ask_for_word(call, warning, what)
         record = override_record(kind, state, reason=person.reason, by=person.by, at=change.at)

@@ -72,13 +72,8 @@ def signal(call: Call) -> Done:
 
 def _read_signal(call: Call) -> Signal:
     given = call.arguments
-    answer: Answer = "done"
-    if given.not_done:
-        answer = "not-done"
-    elif given.blocked:
-        answer = "blocked"
-    elif given.test_wrong:
-        answer = "test-wrong"
+    others: tuple[Answer, ...] = ("not-done", "blocked", "test-wrong")
+    answer: Answer = next((each for each in others if getattr(given, each.replace("-", "_"))), "done")
     return Signal(answer=answer, reason=given.reason, by=call.by())
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from phase_gate import exit_codes
 from phase_gate.cli._call import Call, Done, describe_error
 from phase_gate.errors import NotAllowedError, StateError, UsageError
-from phase_gate.stores.choosing import FORMS, POSTGRESQL, StoreAddress, find_address, parse_address
+from phase_gate.stores.choosing import FORMS, POSTGRESQL, find_address, parse_address
 from phase_gate.stores.shared import Head
 from phase_gate.visible import count, show_rows
 
@@ -64,37 +62,22 @@ def run_store_init(call: Call) -> Done:
     address = find_address(project.environment) if given is None else parse_address(given)
     if address is None:
         raise NotAllowedError("no shared store is named", remedy=f"set PHASE_GATE_STORE to {FORMS}")
-    done = _make(address, project.state_folder, project.environment, writers=tuple(call.arguments.writer))
-    warning = _OWNER if address.kind == POSTGRESQL else _REWRITES
-    readable = [
-        f"all who can read {address} will be able to read:",
-        *(f"  - {row}" for row in READABLE),
-        f"  {warning}",
-    ]
-    rows = [
-        f"{address} can be used",
-        *(f"  {row}" for row in done),
-        *readable,
-        f"  next: set PHASE_GATE_STORE={address}",
-    ]
-    return Done(text=show_rows(rows), document={"store": str(address), "done": list(done), "readable": readable})
-
-
-def _make(
-    address: StoreAddress, cache: Path, environment: Mapping[str, str], *, writers: tuple[str, ...] = ()
-) -> tuple[str, ...]:
-    """Create the store's parts; return a line for each step. Raises PhaseGateError if that fails.
-
-    :param writers: database users that may add to it.
-    """
-    if writers and address.kind != POSTGRESQL:
-        raise UsageError("only a database has users that are writers", remedy="leave --writer out")
+    writers = tuple(call.arguments.writer)
     if address.kind == POSTGRESQL:
         from phase_gate.stores.postgresql_store import PostgresqlStore
 
         PostgresqlStore(address).make_tables(writers)
-        return ("the tables are there", *(f"{name} may read and add, never change or remove" for name in writers))
-    from phase_gate.stores.git_store import open_store
+        warning, grants = _OWNER, (f"{name} may read and add, never change or remove" for name in writers)
+        done = ("the tables are there", *grants)
+    elif writers:
+        raise UsageError("only a database has users that are writers", remedy="leave --writer out")
+    else:
+        from phase_gate.stores.git_store import open_store
 
-    found = len(open_store(address, cache / "store", environment).list_tasks())
-    return ("the remote answers", f"it has {count(found, 'task')} of {address.project}")
+        found = len(open_store(address, project.state_folder / "store", project.environment).list_tasks())
+        warning, done = _REWRITES, ("the remote answers", f"it has {count(found, 'task')} of {address.project}")
+    readable = [f"all who can read {address} will be able to read:"]
+    readable += [*(f"  - {row}" for row in READABLE), f"  {warning}"]
+    rows = [f"{address} can be used", *(f"  {row}" for row in done), *readable]
+    rows.append(f"  next: set PHASE_GATE_STORE={address}")
+    return Done(text=show_rows(rows), document={"store": str(address), "done": list(done), "readable": readable})
