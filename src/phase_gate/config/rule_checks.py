@@ -14,7 +14,7 @@ from phase_gate.errors import ConditionError
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.condition_parser import ALIASES, check_types
 from phase_gate.workflow.conditions import TYPE_NAMES, names_in
-from phase_gate.workflow.metrics import METRIC_TYPES, PIPELINE_METRICS
+from phase_gate.workflow.metrics import METRIC_TYPES, PIPELINE_METRICS, MetricType
 from phase_gate.workflow.model import (
     AUDIT,
     CHANGE_TYPES,
@@ -22,7 +22,6 @@ from phase_gate.workflow.model import (
     ROOT_CAUSE,
     Consensus,
     Guard,
-    MetricType,
     Phase,
     PipelineRules,
     Workflow,

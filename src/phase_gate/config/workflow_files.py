@@ -27,13 +27,12 @@ from phase_gate.config.rule_checks import (
 from phase_gate.errors import WorkflowError
 from phase_gate.values import Value, field, fields, replace
 from phase_gate.workflow.condition_parser import conjoin
-from phase_gate.workflow.metrics import METRIC_TYPES, MetricValue
+from phase_gate.workflow.metrics import METRIC_TYPES, MetricType, MetricValue
 from phase_gate.workflow.model import (
     MAX_RECOVERIES,
     USUAL_RECOVERIES,
     Gate1,
     Guard,
-    MetricType,
     Phase,
     PipelineRules,
     Start,

@@ -23,11 +23,12 @@ from phase_gate.workflow.conditions import (
     ORDERED,
     PARTNERS,
     TYPE_NAMES,
+    clauses_in,
     find_mismatch,
     is_name,
     join,
-    leaves,
     render,
+    render_value,
     tree_of,
 )
 
@@ -186,7 +187,7 @@ class _Parser:
             if not character.isprintable():
                 # What cannot be seen in the file, or steers a terminal, has no place in a rule.
                 raise self._error(f"the invisible character U+{ord(character):04X} is in a text", "remove it", place)
-        return text
+        return render_value(text[1:-1])
 
     def _advance(self) -> None:
         """Move to the next token. An invalid character is an error only here, so that the first fault is reported."""
@@ -228,7 +229,7 @@ def check_types(condition: str, types: Mapping[str, MetricType]) -> None:
     def type_of(operand: MetricValue) -> str:
         return types[operand] if is_name(operand) else TYPE_NAMES[type(operand)]
 
-    for leaf in leaves(tree_of(condition)):
+    for _, leaf in clauses_in(tree_of(condition)):
         text, left = render(leaf), type_of(leaf[0])
         if len(leaf) == 1:
             if left != "bool":

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from phase_gate.workflow.metrics import MetricType, MetricValue
 
     #: `["AND" or "OR", part, part, …]`, `["NOT", part]`; or a clause: `[operand, sign, operand]` or `[operand]`.
-    #: An operand is a name or a value. A text has its quotes, which tell it from a name.
+    #: An operand is a name or a value. A text has its canonical quotes, which tell it from a name.
     Node = list[Any]
 
 _WORDS = ("AND", "OR", "NOT")
@@ -89,18 +89,19 @@ def tree_of(condition: str) -> Node:
 
 
 def names_in(condition: str) -> frozenset[str]:
-    return frozenset(name for leaf in leaves(tree_of(condition)) for name in _names_in(leaf))
+    return frozenset(name for _, leaf in clauses_in(tree_of(condition)) for name in _names_in(leaf))
 
 
 def evaluate(condition: str, values: Mapping[str, MetricValue]) -> Outcome:
     """Return the outcome with all clauses, including those that do not affect it."""
-    clauses: list[Clause] = []
+    known = {name: value for name, value in values.items() if _is_usable(value)}
     tree = tree_of(condition)
-    verdicts = []
+    clauses: list[Clause] = []
     for conjunct in tree[1:] if tree[0] == "AND" else [tree]:
-        is_clause = _is_leaf(_strip_negations(conjunct)[0])
-        verdicts.append(_judge(conjunct, values, None if is_clause else render(conjunct), clauses))
-    return Outcome(met=_combine(verdicts, decisive=False), clauses=tuple(clauses))
+        found = [*clauses_in(conjunct)]
+        group = None if found[0][0] is conjunct else render(conjunct)
+        clauses += [_describe(clause, leaf, known, group) for clause, leaf in found]
+    return Outcome(met=_judge(tree, known), clauses=tuple(clauses))
 
 
 # --- trees
@@ -110,21 +111,26 @@ def _is_leaf(node: Node) -> bool:
     return node[0] not in _WORDS
 
 
-def leaves(node: Node) -> Iterator[Node]:
-    """Yield the comparisons from left to right."""
+def clauses_in(node: Node, outer: Node | None = None) -> Iterator[tuple[Node, Node]]:
+    """Yield the comparisons from left to right, each with and without the NOTs right before it."""
+    outer = outer or node
     if _is_leaf(node):
-        yield node
+        yield outer, node
+    elif node[0] == "NOT":
+        yield from clauses_in(node[1], outer)
     else:
         for part in node[1:]:
-            yield from leaves(part)
+            yield from clauses_in(part)
 
 
 def is_name(operand: MetricValue) -> TypeGuard[str]:
     return isinstance(operand, str) and operand[0] not in "\"'"
 
 
-def value_of(operand: MetricValue) -> MetricValue:
-    """Return the value of an operand that is not a name."""
+def _value_of(operand: MetricValue, known: Mapping[str, MetricValue]) -> MetricValue:
+    """Return the value of an operand; None for a name without a usable one."""
+    if is_name(operand):
+        return known.get(operand)
     return operand[1:-1] if isinstance(operand, str) else operand
 
 
@@ -141,17 +147,12 @@ def join(word: str, parts: Iterable[Node]) -> Node:
 def render(node: Node) -> str:
     """Return the canonical text: one line, words in upper case, only necessary parentheses."""
     if _is_leaf(node):
-        return _render_leaf(node, lambda operand: operand if is_name(operand) else render_value(value_of(operand)))
+        return " ".join(each if isinstance(each, str) else render_value(each) for each in node)
     word, *parts = node
     # Groups that bind more loosely need parentheses. NOT binds most tightly, so it never does.
     looser = {"AND": ("OR",), "OR": (), "NOT": ("AND", "OR")}[word]
     texts = [f"({render(part)})" if part[0] in looser else render(part) for part in parts]
     return f"NOT {texts[0]}" if word == "NOT" else f" {word} ".join(texts)
-
-
-def _render_leaf(leaf: Node, write: Callable[[Any], str]) -> str:
-    """Return the text of a comparison. `write` renders its operands."""
-    return write(leaf[0]) if len(leaf) == 1 else f"{write(leaf[0])} {leaf[1]} {write(leaf[2])}"
 
 
 def render_value(value: MetricValue) -> str:
@@ -166,48 +167,29 @@ def render_value(value: MetricValue) -> str:
 # --- evaluation
 
 
-def _strip_negations(node: Node) -> tuple[Node, int]:
-    """Return the node without its leading NOTs, and their number."""
-    count = 0
-    while node[0] == "NOT":
-        node, count = node[1], count + 1
-    return node, count
-
-
-def _judge(node: Node, values: Mapping[str, MetricValue], group: str | None, clauses: list[Clause]) -> bool | None:
-    """Return the verdict on a node, and append its clauses to `clauses`."""
-    inner, negations = _strip_negations(node)
-    if _is_leaf(inner):
-        clauses.append(_judge_clause(inner, negations, values, group))
-        return clauses[-1].met
-    word, *parts = inner
-    verdict = _combine([_judge(part, values, group, clauses) for part in parts], decisive=word == "OR")
-    return _negate(verdict, negations)
-
-
-def _combine(verdicts: list[bool | None], *, decisive: bool) -> bool | None:
-    """Return the combined verdict. A single decisive one is enough, even if others are unknown."""
+def _judge(node: Node, known: Mapping[str, MetricValue]) -> bool | None:
+    """Return the verdict on a node. A single decisive part is enough, even if others are unknown."""
+    if _is_leaf(node):
+        return _compare(node, known)
+    word, *parts = node
+    verdicts = [_judge(part, known) for part in parts]
+    if word == "NOT":
+        return None if verdicts[0] is None else not verdicts[0]
+    decisive: bool = word == "OR"
     if decisive in verdicts:
         return decisive
     return None if None in verdicts else not decisive
 
 
-def _negate(verdict: bool | None, times: int) -> bool | None:
-    return verdict if verdict is None or times % 2 == 0 else not verdict
-
-
-def _judge_clause(leaf: Node, negations: int, values: Mapping[str, MetricValue], group: str | None) -> Clause:
+def _describe(clause: Node, leaf: Node, known: Mapping[str, MetricValue], group: str | None) -> Clause:
     names = dict.fromkeys(_names_in(leaf))
-    known = {name: values[name] for name in names if _is_usable(values.get(name))}
-    unknown = tuple(name for name in names if name not in known)
-    verdict = None if unknown else _compare(leaf, known)
-    prefix = "NOT " * negations
+    text = render(clause)
     return Clause(
-        text=prefix + render(leaf),
-        met=_negate(verdict, negations),
-        values=known,
-        unknown=unknown,
-        shown=_show(leaf, prefix, known),
+        text=text,
+        met=_judge(clause, known),
+        values={name: known[name] for name in names if name in known},
+        unknown=tuple(name for name in names if name not in known),
+        shown=_show(leaf, text.removesuffix(render(leaf)), known),
         group=group,
     )
 
@@ -220,8 +202,10 @@ def _is_usable(value: object) -> bool:
 
 
 def _compare(leaf: Node, known: Mapping[str, MetricValue]) -> bool | None:
-    """Return the verdict on a comparison whose names all have values; None if their types do not fit."""
-    left, *others = [known[each] if is_name(each) else value_of(each) for each in leaf[::2]]
+    """Return the verdict on a comparison; None if a name has no value, or the types do not fit."""
+    left, *others = [_value_of(each, known) for each in leaf[::2]]
+    if left is None or None in others:
+        return None
     if not others:
         return left if isinstance(left, bool) else None
     does_fit = not find_mismatch(TYPE_NAMES[type(left)], leaf[1], TYPE_NAMES[type(others[0])])
@@ -237,12 +221,13 @@ def find_mismatch(left: str, sign: str, right: str) -> str:
 
 def _show(leaf: Node, prefix: str, known: Mapping[str, MetricValue]) -> str:
     def show_operand(operand: MetricValue) -> str:
-        if is_name(operand) and operand not in known:
-            return "?"
-        value = known[operand] if is_name(operand) else value_of(operand)
+        value = _value_of(operand, known)
         if isinstance(value, str) and len(value) > _MAX_SHOWN_TEXT:
             value = f"{value[:_MAX_SHOWN_TEXT]}..."
-        return render_value(value)
+        return "?" if value is None else render_value(value)
 
     names = _names_in(leaf)
-    return show_operand(names[0]) if len(names) == 1 else prefix + _render_leaf(leaf, show_operand)
+    if len(names) == 1:
+        return show_operand(names[0])
+    left, *others = leaf
+    return prefix + " ".join([show_operand(left), *others[:1], *map(show_operand, others[1:])])

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from phase_gate.workflow.model import MetricType as MetricType
+from phase_gate.values import Literal
 
+MetricType = Literal["int", "number", "bool", "text"]
 MetricValue = int | float | str | bool | None
 Metrics = Mapping[str, MetricValue]
-
 
 #: Name, type, and meaning in one sentence.
 _Row = tuple[str, MetricType, str]
@@ -27,11 +27,7 @@ _MEASURED: tuple[_Row, ...] = (
     ("tests_skipped", "int", "All skipped tests"),
     ("tests_newly_skipped", "int", "Tests that were not skipped before"),
     ("tests_guarding", "int", "In RED: tests marked with `passes_already`; not counted elsewhere"),
-    (
-        "tests_rows_passing",
-        "int",
-        "Passing parameter sets of a new test that also has failing ones",
-    ),
+    ("tests_rows_passing", "int", "Passing parameter sets of a new test that also has failing ones"),
     ("tests_xfailed", "int", "Tests that failed as their xfail mark expects"),
     ("tests_xpassed", "int", "Tests that passed despite a non-strict xfail mark"),
     ("tests_errors", "int", "Failing tests with an error in setup or teardown, or a crashed worker"),

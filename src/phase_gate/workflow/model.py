@@ -8,16 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from phase_gate.values import Literal, Value, field
+from phase_gate.workflow.metrics import MetricType, MetricValue, show_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from phase_gate.workflow.conditions import Outcome
-    from phase_gate.workflow.metrics import MetricValue
-
-
-MetricType = Literal["int", "number", "bool", "text"]
 Tests = Literal["failing", "passing", "none"]
 Scope = Literal["suite", "targets"]
 Start = Literal["any", "first"]
@@ -29,14 +25,9 @@ class _Ruled(Value):
     @property
     def names(self) -> frozenset[str]:
         """The names in the condition."""
-        from phase_gate.workflow.conditions import names_in  # here, not above: it brings the parser
+        from phase_gate.workflow.conditions import names_in  # here, not above: `check` looks into no condition
 
         return names_in(self.condition)
-
-    def evaluate(self, values: Mapping[str, MetricValue]) -> Outcome:
-        from phase_gate.workflow.conditions import evaluate
-
-        return evaluate(self.condition, values)
 
 
 class Guard(_Ruled):
@@ -235,4 +226,4 @@ def flatten(document: Mapping[str, Any], above: str) -> Iterator[tuple[str, str]
         elif isinstance(value, list):
             yield f"{above}{name}", ", ".join(map(str, value))
         else:
-            yield f"{above}{name}", str(value).lower() if isinstance(value, bool) else str(value)
+            yield f"{above}{name}", show_value(value)

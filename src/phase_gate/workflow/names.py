@@ -41,7 +41,7 @@ def signal_command(task: str) -> str:
 
 def call_command(answer: str, task: str) -> str:
     """Return the command that asks for a person's help: `blocked` or `test-wrong`."""
-    return f'phase-gate signal --{answer} --reason "..."' + ("" if task == "default" else f" --task {task}")
+    return of_task(f'phase-gate signal --{answer} --reason "..."', task)
 
 
 def look_command(task: str) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from phase_gate.values import Literal, Value, field
-from phase_gate.workflow.metrics import MetricValue
-from phase_gate.workflow.model import Guard, Limits, MetricType
+from phase_gate.workflow.metrics import MetricType, MetricValue
+from phase_gate.workflow.model import Guard, Limits
 from phase_gate.workflow.settings import Configuration
 
 TYPE_CHECKING = False

@@ -49,12 +49,6 @@ DEFAULT_NO_DOCUMENTS = (
     *("test/**", "tests/**", "**/test/**", "**/tests/**"),
 )
 
-#: Folders of decision records, as adr-tools, MADR and similar tools use them.
-DEFAULT_DECISIONS = ("**/adr/**", "**/adrs/**", "**/decisions/**", "**/decision-records/**")
-
-#: Distinct words in a document: about three sentences. Shorter texts are little more than headings.
-DEFAULT_MINIMUM_WORDS = 20
-
 
 class RunDefaults(Value):
     """Defaults for the options of `pytest --phase`."""
@@ -110,8 +104,10 @@ class DocumentRules(Value):
     #: None for the text files among the project's `docs`.
     include: tuple[str, ...] | None = None
     exclude: tuple[str, ...] = DEFAULT_NO_DOCUMENTS
-    minimum_words: int = field(default=DEFAULT_MINIMUM_WORDS, minimum=1)
-    decisions: tuple[str, ...] = DEFAULT_DECISIONS
+    #: Distinct words: about three sentences. Shorter texts are little more than headings.
+    minimum_words: int = field(default=20, minimum=1)
+    #: Folders of decision records, as adr-tools, MADR and similar tools use them.
+    decisions: tuple[str, ...] = ("**/adr/**", "**/adrs/**", "**/decisions/**", "**/decision-records/**")
 
 
 class EvidenceSettings(Value):
