@@ -404,7 +404,7 @@ def laid(text: str, name: str = "pipeline") -> Workflow:
 
 
 def test_a_project_moves_artifacts_and_names_its_constitution() -> None:
-    workflow = laid("artifacts:\n  master-plan: {path: plans/*.md, min_words: 7}\nconstitution: [a.md, b.md]\n")
+    workflow = laid("artifacts:\n  master-plan: {path: ./plans/*.md, min_words: 7}\nconstitution: [a.md, b.md]\n")
     assert workflow.pipeline is not None
     plan = workflow.pipeline.artifacts["master-plan"]
     assert (plan.path, plan.min_words) == ("plans/*.md", 7)
@@ -431,6 +431,12 @@ def test_a_project_moves_artifacts_and_names_its_constitution() -> None:
         ("artifacts: {master-plan: {schema: audit}}", "pipeline", "unknown key 'schema'"),
         ("constitution: [a.md]", "tdd", "phase-gate.yaml:1:16: workflow tdd is not a pipeline"),
         ("constitution: [/etc/passwd]", "pipeline", "is not a path below the root"),
+        (
+            "parameters: {consensus_threshold: 0}",
+            "pipeline",
+            "phase-gate.yaml:1:14: parameters.consensus_threshold can't be 0",
+        ),
+        ("parameters: {required_voters: 0}", "pipeline", "parameters.required_voters can't be 0"),
     ],
 )
 def test_what_a_project_may_not_say(text: str, name: str, words: str) -> None:

@@ -228,6 +228,12 @@ def test_the_table_is_found_however_it_is_written(tmp_path: Path, text: str | by
         ),
         pytest.param("[tool.phase-gate]\nrun = {\n", "2:8", "not TOML: ", id="syntax"),
         pytest.param("[tool.phase-gate]\na = 1\na = 2\n", "3:", "not TOML: ", id="a-key-twice"),
+        pytest.param(
+            '[tool.phase-gate]\nworkflow = "a\\u202eb"\n', "2:1", "the escape makes the character U+202E", id="escape"
+        ),
+        pytest.param(
+            '[tool.phase-gate.parameters]\n"a\\u0000" = 1\n', "1:2", "the escape makes the character U+0000", id="key"
+        ),
         pytest.param(b"# phase-gate =\n\xff\n", "2:1", "not UTF-8 text", id="bytes"),
     ],
 )

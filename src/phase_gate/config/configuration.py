@@ -8,17 +8,25 @@ from __future__ import annotations
 
 import os
 import shlex
+from itertools import product
 from pathlib import Path
 
 from phase_gate.config.documents import read_bytes, read_document, read_toml_table
 from phase_gate.config.reading import Node, Reader, Table, Text, find, plain, shorten
-from phase_gate.config.rule_checks import RESERVED_NAMES, Vocabulary, name_types, take_names
+from phase_gate.config.rule_checks import (
+    CONSENSUS_LIMITS,
+    RESERVED_NAMES,
+    PipelineCheck,
+    Vocabulary,
+    name_types,
+    take_names,
+)
 from phase_gate.errors import ConfigurationError
 from phase_gate.storage.root import has_own_table
 from phase_gate.values import fields, replace, without_defaults
 from phase_gate.workflow.condition_parser import conjoin
 from phase_gate.workflow.conditions import TYPE_NAMES
-from phase_gate.workflow.model import Gate1, PipelineRules, Workflow
+from phase_gate.workflow.model import Gate1, PipelineRules, Workflow, requires_of
 from phase_gate.workflow.sections import SECTIONS, ConfidenceRules, Overlay, PhaseOverlay
 from phase_gate.workflow.settings import FILE_NAME, PYPROJECT, Configuration
 
@@ -131,7 +139,7 @@ def apply_overlay(workflow: Workflow, overlay: Overlay | None) -> Workflow:
         phase = phases[key.upper()]
         gate = _change_gate(phase.gate_1, change, vocabulary)
         phases[phase.name] = replace(phase, gate_1=gate, breaker=change.breaker or phase.breaker)
-    pipeline = _change_pipeline(workflow, overlay, faults)
+    pipeline = _change_pipeline(laid, overlay, faults)
     return plain(replace(laid, guards=guards, phases=tuple(phases.values()), pipeline=pipeline))
 
 
@@ -145,7 +153,14 @@ def _change_pipeline(workflow: Workflow, overlay: Overlay, faults: Reader) -> Pi
         faults.stop(where, f"workflow {workflow.name} is not a pipeline, and has no constitution", "remove it")
     if rules is None:
         return None
+    check = PipelineCheck(workflow, rules, Table(), faults)
+    for consensus in filter(None, (requires_of(phase).consensus for phase in workflow.phases)):
+        for key, name in product(CONSENSUS_LIMITS, overlay.parameters):
+            if getattr(consensus, key) == name:
+                assert isinstance(name, Text)
+                check.check_limit(consensus, key, name)
     moved = {name: replace(known[name], **without_defaults(each)) for name, each in overlay.artifacts.items()}
+    moved = {name: replace(each, path=each.path.removeprefix("./")) for name, each in moved.items()}
     constitution = rules.constitution if overlay.constitution is None else overlay.constitution
     return replace(rules, artifacts={**known, **moved}, constitution=constitution)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Our table in pyproject.toml.
 TABLE = ("tool", "phase-gate")
 
-_FAULTS = Reader(DocumentError)
+_FAULTS, _TOML_FAULTS = Reader(DocumentError), Reader(ConfigurationError)
 
 #: Far more than any readable set of rules needs.
 MAX_BYTES = 1024 * 1024
@@ -139,8 +139,7 @@ class _Builder:
             yield event
 
     def _text(self, event: yaml.ScalarEvent, at: Place, path: str) -> Text:
-        if odd := find_odd_character(event.value):
-            _FAULTS.stop(at, f"the escape makes the character {odd}", "write printable text only")
+        _check_characters(event.value, at, _FAULTS)
         return Text.of(event.value, at, path, is_plain=not event.style)
 
     def _check(self, event: yaml.Event) -> Place:
@@ -189,8 +188,7 @@ def read_toml_table(text: str | bytes, *, name: str) -> Node | None:
     """
     import tomllib  # imported here, because most projects keep their settings elsewhere
 
-    faults = Reader(ConfigurationError)
-    source = decode_text(text, name=name, faults=faults)
+    source = decode_text(text, name=name, faults=_TOML_FAULTS)
     try:
         found: object = tomllib.loads(source)
         for key in TABLE:
@@ -201,9 +199,9 @@ def read_toml_table(text: str | bytes, *, name: str) -> Node | None:
         lines = source.splitlines() or [""]
         numbers = [int(each) for each in re.findall("[0-9]+", where)]
         line, column = numbers if len(numbers) == 2 else (len(lines), len(lines[-1]) + 1)
-        faults.stop(Place.of(name, line, column), f"not TOML: {problem}", "fix the syntax here")
+        _TOML_FAULTS.stop(Place.of(name, line, column), f"not TOML: {problem}", "fix the syntax here")
     except (ValueError, RecursionError):
-        faults.stop(Place.of(name, 1, 1), "a number is too big, or the nesting too deep", "simplify the file")
+        _TOML_FAULTS.stop(Place.of(name, 1, 1), "a number is too big, or the nesting too deep", "simplify the file")
 
 
 def _make_node(value: object, path: tuple[str, ...], places: Mapping[tuple[str, ...], Place], around: Place) -> Node:
@@ -212,6 +210,7 @@ def _make_node(value: object, path: tuple[str, ...], places: Mapping[tuple[str, 
     :param around: the place to use if its own is unknown.
     """
     at, dotted = places.get(path, around), ".".join(path[len(TABLE) :])
+    _check_characters(path[-1], at, _TOML_FAULTS)
     if isinstance(value, dict):
         nodes = {key: _make_node(inner, (*path, key), places, at) for key, inner in value.items()}
         return Table.of({Text.like(node, key): node for key, node in nodes.items()}, at, dotted)
@@ -222,6 +221,7 @@ def _make_node(value: object, path: tuple[str, ...], places: Mapping[tuple[str, 
         return Items.of(items, at, dotted)
     # Only numbers and booleans are plain: texts and dates stay texts.
     text = str(value).lower() if isinstance(value, bool) else str(value)
+    _check_characters(text, at, _TOML_FAULTS)
     return Text.of(text, at, dotted, is_plain=isinstance(value, int | float))
 
 
@@ -289,6 +289,11 @@ def decode_text(text: str | bytes, *, name: str, limit: int = MAX_BYTES, faults:
             "save the file as plain UTF-8 text without control characters",
         )
     return text
+
+
+def _check_characters(text: str, at: Place, faults: Reader) -> None:
+    if odd := find_odd_character(text):
+        faults.stop(at, f"the escape makes the character {odd}", "write printable text only")
 
 
 def find_odd_character(text: str) -> str | None:
