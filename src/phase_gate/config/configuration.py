@@ -8,22 +8,14 @@ from __future__ import annotations
 
 import os
 import shlex
-from itertools import product
 from pathlib import Path
 
 from phase_gate.config.documents import read_bytes, read_document, read_toml_table
 from phase_gate.config.reading import Node, Reader, Table, Text, find, plain, shorten
-from phase_gate.config.rule_checks import (
-    CONSENSUS_LIMITS,
-    RESERVED_NAMES,
-    PipelineCheck,
-    Vocabulary,
-    name_types,
-    take_names,
-)
+from phase_gate.config.rule_checks import RESERVED_NAMES, PipelineCheck, Vocabulary, name_types, take_names
 from phase_gate.errors import ConfigurationError
 from phase_gate.storage.root import has_own_table
-from phase_gate.values import fields, replace, without_defaults
+from phase_gate.values import as_dict, fields, replace, without_defaults
 from phase_gate.workflow.condition_parser import conjoin
 from phase_gate.workflow.conditions import TYPE_NAMES
 from phase_gate.workflow.model import Gate1, PipelineRules, Workflow, requires_of
@@ -106,13 +98,13 @@ def _check_commands(reader: Reader, table: Table, configuration: Configuration, 
         if command.metric in taken:
             problem = f"{command.metric} is {taken[command.metric]} already"
             reader.stop(name, problem, "give the command another name")
-        row = find(table, "evidence", "commands", name, "run")
+        if command.shell:
+            continue
         try:
-            words = [command.run] if command.shell else shlex.split(command.run)
+            shlex.split(command.run)
         except ValueError as error:
+            row = find(table, "evidence", "commands", name, "run")
             reader.stop(row, f"can't be split into words: {error}", "close the quote, or set shell: true")
-        if not words:
-            reader.stop(row, "there is no command", "write the command as you would type it")
 
 
 # --- a project's changes to its workflow
@@ -153,14 +145,11 @@ def _change_pipeline(workflow: Workflow, overlay: Overlay, faults: Reader) -> Pi
         faults.stop(where, f"workflow {workflow.name} is not a pipeline, and has no constitution", "remove it")
     if rules is None:
         return None
-    check = PipelineCheck(workflow, rules, Table(), faults)
+    places = {name: name for name in overlay.parameters if isinstance(name, Text)}
     for consensus in filter(None, (requires_of(phase).consensus for phase in workflow.phases)):
-        for key, name in product(CONSENSUS_LIMITS, overlay.parameters):
-            if getattr(consensus, key) == name:
-                assert isinstance(name, Text)
-                check.check_limit(consensus, key, name)
+        row = Table({key: places[held] for key, held in as_dict(consensus).items() if held in places})
+        PipelineCheck(workflow, rules, row, faults).check_consensus(consensus, row)
     moved = {name: replace(known[name], **without_defaults(each)) for name, each in overlay.artifacts.items()}
-    moved = {name: replace(each, path=each.path.removeprefix("./")) for name, each in moved.items()}
     constitution = rules.constitution if overlay.constitution is None else overlay.constitution
     return replace(rules, artifacts={**known, **moved}, constitution=constitution)
 

@@ -63,17 +63,13 @@ def _load_criteria(given: str, *, base: Path, root: Path, if_missing: str) -> Cr
         raise CriteriaError(error.problem, error.remedy) from None
     if not listed:
         raise CriteriaError(f"{name}: no criterion in it", _IN_MARKDOWN if suffix in _MARKDOWN else _IN_YAML)
-    _refuse_repetition(listed, name)
-    return Criteria(count=len(listed), listed=listed, file=name, left_out=left_out)
-
-
-def _refuse_repetition(listed: tuple[Criterion, ...], name: str) -> None:
     first: dict[str, Criterion] = {}
     for each in listed:
         before = first.setdefault(each.id, each)
         if before is not each:
             problem = f"{name}:{each.line}: {each.id} occurs twice, first in line {before.line}"
             raise CriteriaError(problem, "give each criterion an id of its own")
+    return Criteria(count=len(listed), listed=listed, file=name, left_out=left_out)
 
 
 def _from_yaml(node: Node, name: str) -> tuple[Criterion, ...]:
@@ -147,7 +143,7 @@ def _read_line(line: str, number: int) -> _Found | None:
     is_box, begins = parts["box"] is not None, _BEGINS_WITH_ID.fullmatch(parts["item"])
     if begins is None and not is_box:
         return None
-    identity, text = ("", parts["item"]) if begins is None else (begins[1], begins[2])
+    identity, text = ("", parts["item"]) if begins is None else begins.groups()
     indent = len(parts["indent"].expandtabs(4))
     return _Found(is_box=is_box, line=number, indent=indent, id=identity, text=" ".join(text.split()))
 

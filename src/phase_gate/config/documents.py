@@ -113,8 +113,9 @@ class _Builder:
         at = self._check(event)
         if isinstance(event, self._yaml.ScalarEvent):
             # The two loaders disagree on the place of an omitted value, so use the place of its key.
-            is_left_out = not event.style and not event.value and key is not None
-            return self._text(event, key.at if key is not None and is_left_out else at, path)
+            if key is not None and not (event.style or event.value):
+                at = key.at
+            return self._text(event, at, path)
         if depth == MAX_DEPTH:
             _FAULTS.stop(at, f"nested deeper than {MAX_DEPTH} levels", "flatten the file")
         if isinstance(event, self._yaml.SequenceStartEvent):
@@ -210,7 +211,6 @@ def _make_node(value: object, path: tuple[str, ...], places: Mapping[tuple[str, 
     :param around: the place to use if its own is unknown.
     """
     at, dotted = places.get(path, around), ".".join(path[len(TABLE) :])
-    _check_characters(path[-1], at, _TOML_FAULTS)
     if isinstance(value, dict):
         nodes = {key: _make_node(inner, (*path, key), places, at) for key, inner in value.items()}
         return Table.of({Text.like(node, key): node for key, node in nodes.items()}, at, dotted)
@@ -221,7 +221,7 @@ def _make_node(value: object, path: tuple[str, ...], places: Mapping[tuple[str, 
         return Items.of(items, at, dotted)
     # Only numbers and booleans are plain: texts and dates stay texts.
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    _check_characters(text, at, _TOML_FAULTS)
+    _check_characters(dotted + text, at, _TOML_FAULTS)
     return Text.of(text, at, dotted, is_plain=isinstance(value, int | float))
 
 

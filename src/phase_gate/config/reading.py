@@ -25,6 +25,8 @@ T = TypeVar("T", bound=Value)
 #: Fits into a 64-bit integer. Python itself refuses to convert thousands of digits.
 _MAX_DIGITS = 18
 
+_FLOAT = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+
 _WORDS: Mapping[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -84,13 +86,12 @@ class Text(_Placed, str):
             if len(digits) > 1 and digits.startswith("0"):
                 raise ValueError("a number with a leading zero is octal to some readers and decimal to others")
             return int(self)
-        try:
-            number = math.nan if set(self) - set("0123456789.eE+-") else float(self)
-        except ValueError:
+        if not _FLOAT.fullmatch(self):
             return str(self)
+        number = float(self)
         if math.isinf(number):
             raise ValueError("the number is too big")
-        return str(self) if math.isnan(number) else number
+        return number
 
 
 class Items(_Placed, list["Node"]):
@@ -184,10 +185,10 @@ class Reader:
 
         The options of a field refine this: `key`, its name in the file, empty for none; `short`, a text means a table
         with only this key; `minimum` and `maximum`; `most`, the keys of a mapping with their maximums; `span`, a span
-        of time; `or_one`, a single text is accepted as a list; `below_root`, a path in the project, and the remedy for
-        other paths; `phrases`, each item is one; `name`, of a person or an agent; `prose`, joined into one line;
-        `blank`, null or blank text means the default; `strip`, surrounding blanks are removed; `named`, the kind of
-        name that the keys of a mapping are; `is_condition`, written in canonical form.
+        of time; `or_one`, a single text is accepted as a list; `below_root`, a path in the project, returned without
+        `./`, and the remedy for other paths; `phrases`, each item is one; `name`, of a person or an agent; `prose`,
+        joined into one line; `blank`, null or blank text means the default; `strip`, surrounding blanks are removed;
+        `named`, the kind of name that the keys of a mapping are; `is_condition`, written in canonical form.
 
         :param beside: keys that are read elsewhere.
         :param given: fields that the caller has already read.
@@ -227,7 +228,9 @@ class Reader:
             rows = list(zip(row, value, strict=True))
         elif isinstance(row, Table) and isinstance(value, dict):
             for key in row:
-                self._check_key(metadata, key, row.path)
+                if "named" in metadata:
+                    self.check_name(key, *metadata["named"])
+                self.check_known(key, metadata.get("most", (key,)), f"unknown key {shorten(key)} in {row.path}")
             rows = [(row[key], each) for key, each in value.items()]
         for node, each in rows:
             self._check(metadata, node, each)
@@ -236,28 +239,21 @@ class Reader:
             if fault := find_name_fault(value):
                 self.stop(row, f"{row.path} is not a name: {fault}", "retype the name with visible letters")
         if "is_condition" in metadata and value is not None:
-            return self._normalize(row)
+            try:
+                return Text.like(row, normalize(self.text(row)))  # whose names are not checked yet
+            except ConditionError as error:
+                self.stop(row, f"{row.path}: {error.problem}", error.remedy)
         if "blank" in metadata or "strip" in metadata:
             return value.strip()
+        if "below_root" in metadata and isinstance(value, str):
+            return value.removeprefix("./")
         return " ".join(value.split()) if "prose" in metadata else value
-
-    def _normalize(self, row: Node) -> Text:
-        """Return the canonical text of a condition. Its names are not checked."""
-        try:
-            return Text.like(row, normalize(self.text(row)))
-        except ConditionError as error:
-            self.stop(row, f"{row.path}: {error.problem}", error.remedy)
 
     def _span(self, row: Node) -> float:
         value = parse_duration(self.text(row))
         if value is None:
             self.stop(row, f"{row.path} has to be a span of time, not {show(row)}", SPAN_FORM)
         return value
-
-    def _check_key(self, metadata: Mapping[str, Any], key: str, path: str) -> None:
-        if "named" in metadata:
-            self.check_name(key, *metadata["named"])
-        self.check_known(key, metadata.get("most", (key,)), f"unknown key {shorten(key)} in {path}")
 
     def _check(self, metadata: Mapping[str, Any], row: Node, value: Any) -> None:
         maximum = metadata.get("most", {}).get(row.path.rpartition(".")[2], metadata.get("maximum"))

@@ -31,9 +31,6 @@ from phase_gate.workflow.model import (
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _GATE_NAMES = frozenset({"exit_signal", "gate_1", "gate_2"})
 
-#: The numbers of a consensus, and the largest that make sense.
-CONSENSUS_LIMITS: Mapping[str, int] = {"threshold": 1, "voters": 1000}
-
 #: Names that already have a meaning, and what they are.
 RESERVED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(METRIC_TYPES, "a measured metric"),
@@ -168,7 +165,7 @@ class PipelineCheck(Value, kw_only=False):
         for name in requires.checks:
             faults.check_name(name, "a check")
         if requires.consensus is not None:
-            self._check_consensus(requires.consensus, find(row, "requires", "consensus"))
+            self.check_consensus(requires.consensus, find(row, "requires", "consensus"))
         for name in (*requires.artifacts, *requires.approved):
             self._check_artifact(name)
         if (phase.routes or phase.raises) and not self.rules.routes:
@@ -186,19 +183,16 @@ class PipelineCheck(Value, kw_only=False):
                 problem = "the record of a recovery names the phase that follows"
                 faults.stop(phase.next, problem, "remove `next`")
 
-    def _check_consensus(self, consensus: Consensus, row: Node) -> None:
+    def check_consensus(self, consensus: Consensus, row: Node) -> None:
         if not consensus.on:
             self.faults.stop(find(row, "on"), "a consensus needs artifacts", "name the artifacts that are voted on")
         for name in consensus.on:
             self._check_artifact(name)
-        for key in CONSENSUS_LIMITS:
-            self.check_limit(consensus, key, find(row, key))
-
-    def check_limit(self, consensus: Consensus, key: str, where: Node) -> None:
-        """Refuse a number that would always be a consensus, or never: no voters, a threshold of 0."""
-        value, most = self._check_number(getattr(consensus, key), where), CONSENSUS_LIMITS[key]
-        if not 0 < value <= most:
-            self.faults.stop(where, f"{where.path} can't be {value}", f"write more than 0, up to {most}")
+        for key, most in (("threshold", 1), ("voters", 1000)):
+            value = self._check_number(getattr(consensus, key), where := find(row, key))
+            # With no voters, or a threshold of 0, there would always be a consensus.
+            if not 0 < value <= most:
+                self.faults.stop(where, f"{where.path} can't be {value}", f"write more than 0, up to {most}")
 
     def _check_artifact(self, name: str) -> None:
         problem, remedy = f"there is no artifact {shorten(name)}", "describe it under `artifacts:`"

@@ -186,7 +186,7 @@ def _make_workflow(file: _File, rows: Mapping[Text, _Phase], known: Vocabulary) 
     if is_pipeline(file, phases):
         parameters = {**parameters, MAX_RECOVERIES: parameters.get(MAX_RECOVERIES, USUAL_RECOVERIES)}
         pipeline = PipelineRules(
-            artifacts={name: replace(each, path=each.path.removeprefix("./")) for name, each in file.artifacts.items()},
+            artifacts=file.artifacts,
             constitution=tuple(dict.fromkeys(file.constitution)),
             routes={kind: target.upper() for kind, target in file.routes.items()},
             drift=file.drift,
