@@ -36,7 +36,6 @@ from phase_gate.gate.verdict import (
     with_advice,
 )
 from phase_gate.values import as_dict, replace
-from phase_gate.workflow import conditions
 from phase_gate.workflow.metrics import Metrics, MetricValue, show_value
 from phase_gate.workflow.model import Guard, Phase, Workflow
 
@@ -253,7 +252,7 @@ def _limit_reached(gate_1: Gate1Result, metrics: Metrics) -> list[str]:
 def evaluate_gate_1(case: Case, metrics: Metrics, findings: tuple[Finding, ...]) -> Gate1Result:
     workflow, phase = case.workflow, case.phase
     values = {**workflow.parameters, **metrics}
-    outcome = conditions.evaluate(phase.gate_1.condition, values)
+    outcome = phase.gate_1.evaluate(values)
     # Rules that changed mid-cycle close every gate, even one without that guard.
     names = dict.fromkeys((*phase.gate_1.guards, *((_RULES,) if values.get("rules_changed") else ())))
     guards = tuple(
@@ -271,7 +270,7 @@ def evaluate_gate_1(case: Case, metrics: Metrics, findings: tuple[Finding, ...])
 
 
 def _evaluate_guard(case: Case, guard: Guard, values: Metrics, findings: tuple[Finding, ...]) -> GuardResult:
-    outcome = conditions.evaluate(guard.condition, values)
+    outcome = guard.evaluate(values)
     if outcome.met:
         return GuardResult(name=guard.name)
     from phase_gate.gate.advice import suggest_steps

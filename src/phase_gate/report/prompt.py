@@ -10,7 +10,6 @@ from typing import Literal
 
 from phase_gate.gate.verdict import phase_command, start_command
 from phase_gate.visible import show_line, show_rows
-from phase_gate.workflow.conditions import evaluate
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRICS
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import DONE, call_command, signal_command
@@ -126,7 +125,7 @@ def render_prompt(
 
 def _rules(workflow: Workflow, phase: Phase) -> Iterator[str]:
     meanings = {name: f"{meaning[0].lower()}{meaning[1:]}" for name, _, meaning in METRICS}
-    for clause in evaluate(phase.gate_1.condition, {}).clauses:
+    for clause in phase.gate_1.evaluate({}).clauses:
         # Each metric is explained once.
         explanations = "; ".join(f"{name}: {meanings.pop(name)}" for name in clause.unknown if name in meanings)
         yield f"- `{clause.text}`" + (f" ({explanations})" if explanations else "")

@@ -14,6 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from phase_gate.workflow.conditions import Outcome
+
 Tests = Literal["failing", "passing", "none"]
 Scope = Literal["suite", "targets"]
 Start = Literal["any", "first"]
@@ -28,6 +30,11 @@ class _Ruled(Value):
         from phase_gate.workflow.conditions import names_in  # here, not above: `check` looks into no condition
 
         return names_in(self.condition)
+
+    def evaluate(self, values: Mapping[str, MetricValue]) -> Outcome:
+        from phase_gate.workflow.conditions import evaluate
+
+        return evaluate(self.condition, values)
 
 
 class Guard(_Ruled):
