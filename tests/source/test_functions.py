@@ -116,3 +116,27 @@ def test_changed_functions(before: str | None, now: str, expected: list[str]) ->
 def test_some_are_left_out_and_say_why(source: str) -> None:
     (function,) = find_functions(source).values()
     assert function.left_out
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param('def digits():\n    return "\\d"\n', id="an-escape-that-warns"),
+        pytest.param("def digits():\n    return 1 is 1\n", id="a-comparison-that-warns"),
+    ],
+)
+def test_warnings_hide_no_function(source: str) -> None:
+    assert [*find_functions(source)] == ["digits"]
+    assert new_lines({}, {"a.py": source}) == {"a.py": [1, 2]}
+
+
+def test_a_source_that_is_too_deep_has_no_functions() -> None:
+    deep = f"x = {'-' * 100_000}1\n"
+    assert find_functions(deep) == {}
+    assert new_lines({}, {"a.py": deep}) == {}
+
+
+def test_a_form_feed_ends_no_line() -> None:
+    (found,) = find_new({}, {"a.py": "\n# one\x0cline\nLIMIT = 3\n"})["a.py"]
+    assert (found.line, found.text) == (3, "LIMIT = 3")

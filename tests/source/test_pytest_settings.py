@@ -18,6 +18,7 @@ from phase_gate.source.pytest_settings import file_patterns, matches
         ("pytest.toml", '[pytest]\npython_files = ["check_*.py"]\n', ("check_*.py",)),
         ("pyproject.toml", "[tool.pytest.ini_options]\naddopts = '-q'\n", ()),
         ("pyproject.toml", "[tool", ()),
+        ("pytest.toml", "[pytest]\npython_files = 5\n", ()),
         ("pytest.ini", "nothing", ()),
     ],
 )
@@ -32,6 +33,8 @@ def test_file_patterns(path: str, text: str, expected: tuple[str, ...]) -> None:
         ("a/x.py", "check_*.py", False),
         ("a/x.py", "a/*.py", True),
         ("b/x.py", "a/*.py", False),
+        ("b/a/x.py", "a/*.py", True),
+        ("ba/x.py", "a/*.py", False),
     ],
 )
 def test_matches(path: str, pattern: str, *, expected: bool) -> None:

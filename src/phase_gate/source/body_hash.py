@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections import Counter
 from collections.abc import Collection, Sequence
+
+from phase_gate.source.syntax_names import Definition
 
 #: 80 bits. Two of 100,000 tests share a hash by accident once in 10^14 suites, and the 2^80 tries are out of reach
 #: that forging one takes; the inventory is a third as large as with whole digests.
@@ -39,6 +42,12 @@ def hash_alternatives(nodes: Sequence[ast.AST], omitted: Collection[int] = froze
 
 def digest(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()[:HASH_LENGTH]
+
+
+def take(hashes: Counter[str], wanted: str) -> bool:
+    """Take one hash out, and return whether it was there."""
+    hashes[wanted] -= 1
+    return hashes[wanted] >= 0
 
 
 def _spell(root: ast.AST, omitted: Collection[int], *, with_docstrings: bool) -> tuple[list[bytes], bool]:
@@ -75,12 +84,7 @@ def _spell(root: ast.AST, omitted: Collection[int], *, with_docstrings: bool) ->
 
 
 def _has_docstring(node: ast.AST) -> bool:
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
-        return False
-    match node.body:
-        case [ast.Expr(value=ast.Constant(value=str())), *_]:
-            return True
-    return False
+    return isinstance(node, Definition | ast.Module) and ast.get_docstring(node, clean=False) is not None
 
 
 def _join_constants(node: ast.JoinedStr) -> ast.JoinedStr | ast.Constant:

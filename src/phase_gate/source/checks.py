@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Collection
 
-from phase_gate.source.syntax_names import FunctionNode, flat, last_name, named_functions
+from phase_gate.source.syntax_names import Definition, FunctionNode, flat, last_name, named_functions
 
 #: Calls with one of these words in their name count as checks.
 _CHECKING_WORDS = frozenset(
@@ -19,7 +19,6 @@ _CHECKING_WORDS = frozenset(
 #: Words in the name of a function that is there for nothing but a check, and in the path of a source that is for tests.
 _ASSERTING = frozenset({"assert", "asserts", "expect", "expects", "should"})
 _TESTING = frozenset({"test", "tests", "testing", "assert", "asserts", "assertions"})
-
 
 #: Checks of unittest that compare; what a project names differently may look at anything.
 _UNITTEST = frozenset(
@@ -93,12 +92,9 @@ def _words(name: str) -> set[str]:
 def called_for_nothing(tree: ast.Module, line: int, name: str) -> ast.Call | None:
     """Return the call of that function on a line, if nothing is done with its value."""
     match innermost(tree, line):
-        case (
-            ast.Expr(value=ast.Call(func=function) as call)
-            | ast.Expr(value=ast.Await(value=ast.Call(func=function) as call))
-        ):
+        case ast.Expr(value=ast.Call() as call) | ast.Expr(value=ast.Await(value=ast.Call() as call)):
             # In `check(total([]))` the value of `total` is used, and that of `check` is not.
-            return call if last_name(function) == name else None
+            return call if last_name(call.func) == name else None
     return None
 
 
@@ -126,11 +122,13 @@ def innermost(tree: ast.Module, line: int) -> ast.stmt | None:
     """Return the innermost statement on a line, but for definitions."""
     best: ast.stmt | None = None
     for node in ast.walk(tree):
-        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):
-            if isinstance(node, FunctionNode | ast.ClassDef):
-                continue
-            if best is None or (node.lineno, -(node.end_lineno or 0)) >= (best.lineno, -(best.end_lineno or 0)):
-                best = node
+        if isinstance(node, Definition) or not isinstance(node, ast.stmt):
+            continue
+        end = node.end_lineno or node.lineno
+        if not node.lineno <= line <= end:
+            continue
+        if best is None or (node.lineno, -end) >= (best.lineno, -(best.end_lineno or 0)):
+            best = node
     return best
 
 
@@ -139,13 +137,8 @@ def innermost(tree: ast.Module, line: int) -> ast.stmt | None:
 
 def is_constant(expression: ast.expr) -> bool:
     """Return whether an expression contains only literals."""
-    pending: list[ast.AST] = [expression]  # without recursion: a sum may have 5,000 terms
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Await | ast.NamedExpr):
-            return False
-        pending += ast.iter_child_nodes(node)
-    return True
+    changing = ast.Name | ast.Attribute | ast.Call | ast.Await | ast.NamedExpr
+    return not any(isinstance(node, changing) for node in ast.walk(expression))
 
 
 def is_constant_check(call: ast.Call) -> bool:

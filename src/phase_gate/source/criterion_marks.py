@@ -11,14 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from phase_gate.source.body_hash import digest, hash_body
-from phase_gate.source.syntax_names import (
-    Definition,
-    NamedFunction,
-    bound_names,
-    flat,
-    last_name,
-    named_functions,
-)
+from phase_gate.source.syntax_names import Definition, NamedFunction, bound_names, flat, last_name, named_functions
 from phase_gate.workflow.names import PASSES_ALREADY
 
 
@@ -31,10 +24,8 @@ def criteria_in_source(tree: ast.Module) -> dict[str, tuple[str, ...]]:
     guards = guards_in_source(tree)
     found = {}
     for test in named_functions(tree.body):
-        if test.name in guards:  # what works already shows nothing new
-            continue
         ids = dict.fromkeys(name for mark in _marks_of(test, tree) for name in _ids(mark, constants))
-        if ids:
+        if ids and test.name not in guards:  # what works already shows nothing new
             found[test.name] = tuple(ids)
     return found
 
@@ -69,7 +60,7 @@ def likeness_in_source(tree: ast.Module) -> dict[str, str]:
     The code around it is part of it: the same words about another import, or with another fixture, are another test.
     """
     constants = _constants(tree)
-    omitted = frozenset(id(node) for node in ast.walk(tree) if _is_test(node) or _is_of_criteria(node, constants))
+    omitted = frozenset(id(node) for node in ast.walk(tree) if _is_left_out(node, constants))
     around = [hash_body(part, omitted) for part in tree.body if id(part) not in omitted]
     found = {}
     for test in named_functions(tree.body):
@@ -99,8 +90,10 @@ def _assigned_marks(body: list[ast.stmt]) -> Iterator[ast.expr]:
                     yield mark
 
 
-def _is_of_criteria(node: ast.AST, constants: Mapping[str, ast.expr]) -> bool:
-    """Return whether a node is the mark of a criterion, or a `pytestmark = ...` of nothing else."""
+def _is_left_out(node: ast.AST, constants: Mapping[str, ast.expr]) -> bool:
+    """Return whether a node is a test, the mark of a criterion, or a `pytestmark = ...` of nothing else."""
+    if isinstance(node, Definition):
+        return node.name.lower().startswith("test")
     if isinstance(node, ast.Assign | ast.AnnAssign):
         marks = [*_assigned_marks([node])]
         return bool(marks) and all(_is_criterion(mark, constants) for mark in marks)
@@ -120,7 +113,3 @@ def _ids(mark: ast.expr, constants: Mapping[str, ast.expr]) -> Iterator[str]:
                 match _meant_by(given, constants):
                     case ast.Constant(value=str(identity)):
                         yield identity
-
-
-def _is_test(node: ast.AST) -> bool:
-    return isinstance(node, Definition) and node.name.lower().startswith("test")

@@ -6,11 +6,13 @@ Pure: texts in, values out.
 from __future__ import annotations
 
 import ast
+import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from phase_gate.source.body_hash import hash_body
+from phase_gate.source.body_hash import hash_body, take
 from phase_gate.source.syntax_names import FunctionNode, branches, last_name, named_functions
+from phase_gate.source.tests import parse_source
 from phase_gate.values import Value
 
 #: Methods that Python asks for values of certain types, and that tests of something else use all the time.
@@ -40,8 +42,8 @@ class Function(Value):
 def find_functions(source: bytes | str | None) -> dict[str, Function]:
     """Return the functions by qualified name; of two with one name, the last. A source that can't be read has none."""
     try:
-        return {function.name: function for function, _ in walk_functions(ast.parse(source or b""))}
-    except (SyntaxError, ValueError):
+        return {function.name: function for function, _ in walk_functions(parse_source(source or b""))}
+    except SyntaxError:
         return {}
 
 
@@ -55,23 +57,25 @@ def find_changed(before: bytes | str | None, now: bytes | str) -> list[Function]
 def walk_functions(tree: ast.Module) -> Iterator[tuple[Function, FunctionNode]]:
     """Yield the functions and methods of a module, those in functions left out."""
     for each in named_functions(tree.body):
+        name, node = each.name.replace("::", "."), each.node
         is_protocol = bool(each.classes) and "Protocol" in map(last_name, each.classes[-1].bases)
-        yield _describe(each.name.replace("::", "."), each.node, is_protocol=is_protocol), each.node
+        is_asked_by_python = name.rpartition(".")[2] in _ASKED_BY_PYTHON
+        is_marked = not _LEFT_OUT.isdisjoint(map(last_name, node.decorator_list))
+        has_body = not (is_protocol or is_marked or all(map(_is_no_op, node.body)))
+        function = Function(
+            name=name,
+            line=node.lineno,
+            first_line=_first_line(node),
+            hash=hash_body(node),
+            left_out=is_asked_by_python or not has_body,
+            is_watched=is_asked_by_python or has_body,
+        )
+        yield function, node
 
 
-def _describe(name: str, node: FunctionNode, *, is_protocol: bool) -> Function:
-    decorators = [each.lineno for each in node.decorator_list]
-    is_asked_by_python = name.rpartition(".")[2] in _ASKED_BY_PYTHON
-    is_marked = not _LEFT_OUT.isdisjoint(map(last_name, node.decorator_list))
-    has_body = not (is_protocol or is_marked or all(map(_is_no_op, node.body)))
-    return Function(
-        name=name,
-        line=node.lineno,
-        first_line=min([*decorators, node.lineno]),
-        hash=hash_body(node),
-        left_out=is_asked_by_python or not has_body,
-        is_watched=is_asked_by_python or has_body,
-    )
+def _first_line(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(each.lineno for each in decorators)])
 
 
 def _is_no_op(node: ast.stmt) -> bool:
@@ -115,27 +119,20 @@ def find_new(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, t
             if kind != "equal":
                 gone.update(each.hash for each in old[a:b])
                 added.setdefault(path, []).extend(new[c:d])
-    found = {path: tuple(each for each in rows if not _was_moved(each, gone)) for path, rows in added.items()}
+    found = {path: tuple(each for each in rows if not take(gone, each.hash)) for path, rows in added.items()}
     return {path: rows for path, rows in found.items() if rows}
-
-
-def _was_moved(statement: Statement, gone: Counter[str]) -> bool:
-    if not gone[statement.hash]:
-        return False
-    gone[statement.hash] -= 1
-    return True
 
 
 def _statements(text: str) -> Iterator[Statement]:
     """Yield the statements of a source in their order; none of what can't be parsed, for nothing of it runs."""
     try:
-        nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.stmt)]
-    except (SyntaxError, ValueError, RecursionError):
+        nodes = [node for node in ast.walk(parse_source(text)) if isinstance(node, ast.stmt)]
+    except SyntaxError:
         return
-    lines = text.splitlines()
+    lines = [*io.StringIO(text, newline=None)]  # as Python has them: a form feed ends no line
     for node in sorted(nodes, key=lambda each: (each.lineno, each.col_offset)):
         inner = [each for block, _ in branches(node) for each in block]
-        first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
+        first = _first_line(node)
         end = max(first, min(each.lineno for each in inner) - 1) if inner else node.end_lineno or first
         yield Statement(
             hash=hash_body(node, frozenset(map(id, inner))), text=lines[node.lineno - 1].strip(), line=first, end=end

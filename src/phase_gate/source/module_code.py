@@ -12,7 +12,7 @@ import posixpath
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from phase_gate.source.body_hash import digest, hash_alternatives, hash_body
+from phase_gate.source.body_hash import digest, hash_alternatives, hash_body, take
 from phase_gate.source.syntax_names import (
     Definition,
     FunctionNode,
@@ -20,6 +20,7 @@ from phase_gate.source.syntax_names import (
     branches,
     flag_of,
     flat,
+    last_name,
     provided_name,
     requested_names,
     split_import,
@@ -105,12 +106,7 @@ def find_changes(
     :param requested: fixtures that frozen tests request: another one of that name would replace them.
     """
     missing = Counter(frozen)
-    added = []
-    for statement in now:
-        if missing[statement.hash]:
-            missing[statement.hash] -= 1
-        else:
-            added.append(statement)
+    added = [statement for statement in now if not take(missing, statement.hash)]
     bound = Counter(name for statement in now for name in statement.binds)
     lines = [
         statement.line
@@ -161,9 +157,7 @@ def _reaches_out(statement: ast.stmt) -> bool:
     pending: list[ast.AST] = [statement]
     while pending:
         node = pending.pop()
-        if (isinstance(node, ast.Name) and node.id in _CHANGES_OTHERS) or (
-            isinstance(node, ast.Attribute) and node.attr in _CHANGES_OTHERS
-        ):
+        if isinstance(node, ast.Name | ast.Attribute) and last_name(node) in _CHANGES_OTHERS:
             return True
         # A function's effects come when it is called.
         deferred = {id(inner) for inner in node.body} if isinstance(node, FunctionNode) else set()
@@ -208,34 +202,34 @@ def hash_piece(tree: ast.Module, name: str) -> str:
 
     Tests inside a class are left out: each of them is a piece of its own, and new ones may come.
     """
-    found = _find(tree, name)
-    if not any(is_last for _, is_last in found):
+    pieces, others = _find(tree, name)
+    if not pieces:
         return ""
     # Another binding of the name, or of a class around it, may replace it, and it is unknown which one counts.
-    nodes = [node for node, _ in found]
+    nodes = [*others, *pieces]
     return hash_alternatives(nodes, frozenset[int]().union(*map(_tests_in, nodes)))
 
 
 def lines_of(tree: ast.Module, name: str) -> list[range]:
     """Return the lines of a piece, without its tests."""
     lines: list[range] = []
-    for node in (node for node, is_last in _find(tree, name) if is_last):
+    for node in _find(tree, name)[0]:
         omitted = _tests_in(node)
         inner = [each for each in getattr(node, "body", []) if id(each) not in omitted] if omitted else [node]
         lines += [range(each.lineno, (each.end_lineno or each.lineno) + 1) for each in inner]
     return lines
 
 
-def _find(tree: ast.Module, name: str) -> list[tuple[ast.stmt, bool]]:
+def _find(tree: ast.Module, name: str) -> tuple[list[ast.stmt], list[ast.stmt]]:
     """Return what binds a qualified name, and what binds the name of a class around it without being one."""
     *classes, last = name.split(".")
     scopes: list[list[ast.stmt]] = [tree.body]
-    found: list[tuple[ast.stmt, bool]] = []
+    others: list[ast.stmt] = []
     for part in classes:
         nodes = [node for scope in scopes for node in _binding(scope, part)]
         scopes = [node.body for node in nodes if isinstance(node, ast.ClassDef)]
-        found += [(node, False) for node in nodes if not isinstance(node, ast.ClassDef)]
-    return [*found, *((node, True) for scope in scopes for node in _binding(scope, last))]
+        others += [node for node in nodes if not isinstance(node, ast.ClassDef)]
+    return [node for scope in scopes for node in _binding(scope, last)], others
 
 
 def _tests_in(node: ast.stmt) -> frozenset[int]:

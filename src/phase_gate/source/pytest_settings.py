@@ -31,13 +31,16 @@ def file_patterns(path: str, text: str) -> tuple[str, ...]:
     section = pytest_section(path, text)
     options = section.get("ini_options", section) if isinstance(section, dict) else None
     given = options.get("python_files", ()) if isinstance(options, dict) else ()
-    return tuple(given.split()) if isinstance(given, str) else tuple(map(str, given))
+    if isinstance(given, str):
+        return tuple(given.split())
+    return tuple(map(str, given)) if isinstance(given, list) else ()
 
 
 def matches(path: str, patterns: tuple[str, ...]) -> bool:
-    """Return whether a file matches one of the patterns. A pattern with a slash is compared with the whole path."""
+    """Return whether a file matches one of the patterns, in any folder. One with a slash has folders, too."""
     name = path.rpartition("/")[2]
-    return any(fnmatch.fnmatch(path if "/" in each else name, each) for each in patterns)
+    pairs = ((f"/{path}", f"*/{each}") if "/" in each else (name, each) for each in patterns)
+    return any(fnmatch.fnmatch(*pair) for pair in pairs)
 
 
 #: Folders that hold tests and what they use.

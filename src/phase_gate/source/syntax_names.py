@@ -13,8 +13,6 @@ from phase_gate.values import Value
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = FunctionNode | ast.ClassDef
 
-_ASKING_CALLS = frozenset({"usefixtures", "getfixturevalue"})
-
 
 class NamedFunction(Value):
     """A function as pytest names it: `test_x`, `TestC::test_x`."""
@@ -92,12 +90,9 @@ def bound_names(statement: ast.stmt) -> Iterator[str]:
         for inner in (*statement.body, *statement.orelse):
             yield from bound_names(inner)
     else:
-        yield from stored_names(statement)
-
-
-def stored_names(node: ast.AST) -> Iterator[str]:
-    """Yield the names that are assigned to anywhere in a node, each as often as that happens."""
-    return (each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
 
 
 def split_import(statement: ast.stmt) -> list[ast.stmt]:
@@ -125,18 +120,15 @@ def requested_names(tree: ast.AST, *, tests: Collection[str] = ()) -> frozenset[
     :param tests: bare names; `TestC::test_x` is a method.
     """
     functions = {name.rpartition("::")[2] for name in tests}
-    return frozenset(_asked_for(tree, functions)) - {"self", "cls", "request"}
-
-
-def _asked_for(tree: ast.AST, functions: Collection[str]) -> Iterator[str]:
+    asked: set[object] = set()
     for node in ast.walk(tree):
         if isinstance(node, FunctionNode) and (node.name in functions or provided_name(node)):
-            arguments = node.args
-            yield from (each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
-        elif isinstance(node, ast.Call) and last_name(node.func) in _ASKING_CALLS:
-            for each in node.args:
-                if isinstance(each, ast.Constant) and isinstance(each.value, str):
-                    yield each.value
+            asked.update(each.arg for each in node.args.posonlyargs)
+            asked.update(each.arg for each in node.args.args)
+            asked.update(each.arg for each in node.args.kwonlyargs)
+        elif isinstance(node, ast.Call) and last_name(node.func) in ("usefixtures", "getfixturevalue"):
+            asked.update(each.value for each in node.args if isinstance(each, ast.Constant))
+    return frozenset(each for each in asked if isinstance(each, str)) - {"self", "cls", "request"}
 
 
 def provided_name(statement: ast.stmt) -> str:

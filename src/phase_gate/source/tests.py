@@ -54,9 +54,8 @@ def find_tests(
 # --- which functions are tests
 
 
-class _Binding(Value, kw_only=False):
-    node: FunctionNode | ast.ClassDef | None  # None: the name is taken away again
-    path: Branches
+#: A definition, and the branches that lead to it. None: the name is taken away again.
+_Binding = tuple[Definition | None, Branches]
 
 
 class _Scope:
@@ -67,18 +66,18 @@ class _Scope:
         self.bindings: dict[str, list[_Binding]] = {}
         self.flag: bool | None = None  # `__test__`
         for statement, path in flat_with_branches(body):
-            if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if isinstance(statement, Definition):
                 self._bind(statement.name, statement, path)
             elif isinstance(statement, ast.Delete):
                 for target in statement.targets:
                     if isinstance(target, ast.Name):
                         self._bind(target.id, None, path)
-            elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
-                for target in statement.targets:
+            elif isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(statement.value, ast.Constant):
+                for target in statement.targets if isinstance(statement, ast.Assign) else (statement.target,):
                     self._assign(target, statement.value.value, path)
 
-    def _bind(self, name: str, node: FunctionNode | ast.ClassDef | None, path: Branches) -> None:
-        self.bindings.setdefault(name, []).append(_Binding(node, path))
+    def _bind(self, name: str, node: Definition | None, path: Branches) -> None:
+        self.bindings.setdefault(name, []).append((node, path))
 
     def _assign(self, target: ast.expr, value: object, path: Branches) -> None:
         match target:
@@ -91,9 +90,9 @@ class _Scope:
 
     def find_class(self, name: str, before: int) -> ast.ClassDef | None:
         """Return the class that the name meant above a line; a later `del` does not matter to its subclasses."""
-        for binding in reversed(self.bindings.get(name, ())):
-            if isinstance(binding.node, ast.ClassDef) and binding.node.lineno < before:
-                return binding.node
+        for node, _ in reversed(self.bindings.get(name, ())):
+            if isinstance(node, ast.ClassDef) and node.lineno < before:
+                return node
         return None
 
 
@@ -118,16 +117,12 @@ class _Finder:
                 if name in seen:
                     continue
                 seen.add(name)
-                for binding in _in_force(bindings):
-                    for test, nodes in self._tests_of(binding.node, prefix, scope, unittest).items():
+                for node in _in_force(bindings):
+                    for test, nodes in self._tests_of(node, prefix, scope, unittest).items():
                         found.setdefault(test, []).extend(nodes)
         return found
 
-    def _tests_of(
-        self, node: FunctionNode | ast.ClassDef | None, prefix: str, scope: _Scope, unittest: bool
-    ) -> dict[str, list[FunctionNode]]:
-        if node is None:
-            return {}
+    def _tests_of(self, node: Definition, prefix: str, scope: _Scope, unittest: bool) -> dict[str, list[FunctionNode]]:
         if isinstance(node, ast.ClassDef):
             # unittest's loader looks into no nested class.
             return {} if unittest else self._tests_of_class(node, f"{prefix}{node.name}::", scope)
@@ -179,22 +174,19 @@ class _Finder:
         )
 
 
-def _in_force(bindings: list[_Binding]) -> list[_Binding]:
-    """Return the bindings that may be in force at the end."""
+def _in_force(bindings: list[_Binding]) -> list[Definition]:
+    """Return the definitions that may be in force at the end."""
     live: list[_Binding] = []
-    for binding in bindings:
+    for node, path in bindings:
         # It replaces definitions on its own path, but not those in another branch, or above an `if`.
-        live = [earlier for earlier in live if earlier.path[: len(binding.path)] != binding.path]
-        live.append(binding)
-    return live
+        live = [earlier for earlier in live if earlier[1][: len(path)] != path]
+        live.append((node, path))
+    return [node for node, _ in live if node is not None]
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
-    # pytest's rule, to the letter: a prefix, or a glob if it looks like one.
-    return any(
-        name.startswith(pattern) or (any(sign in pattern for sign in "*?[") and fnmatch.fnmatch(name, pattern))
-        for pattern in patterns
-    )
+    # pytest's rule: a prefix, or a glob. What is no glob matches itself only, as a prefix does.
+    return any(name.startswith(pattern) or fnmatch.fnmatch(name, pattern) for pattern in patterns)
 
 
 # --- doctests: pytest names them by module and object, `shop.price.total` in `src/shop/price.py`
