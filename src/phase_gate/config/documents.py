@@ -271,7 +271,7 @@ def read_bytes(
 
 
 def decode_text(text: str | bytes, *, name: str, limit: int = MAX_BYTES, faults: Reader = _FAULTS) -> str:
-    """Return the text without its byte order mark; raise DocumentError if it is too long, or not plain UTF-8."""
+    """Return the text without its byte order mark; raise the reader's error if it is too long, or not plain UTF-8."""
     size = len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "surrogatepass"))
     if size > limit:
         faults.stop(Place.of(name, 1, 1), f"bigger than {limit} bytes", "remove content that phase-gate does not use")

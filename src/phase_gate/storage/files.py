@@ -145,7 +145,7 @@ def open_file(path: Path, files: FileSystem = REAL) -> BinaryIO | None:
 
 
 def read_bytes(path: Path, files: FileSystem = REAL, *, offset: int = 0, limit: int = -1) -> bytes | None:
-    """Return a file's content, or its first `limit` bytes; None if it is missing. Raises as `open_file` does."""
+    """Return a file's content from `offset`, at most `limit` bytes; None if it is missing. Raises as `open_file`."""
     stream = open_file(path, files)
     if stream is None:
         return None

@@ -156,9 +156,9 @@ _TOOLS = frozenset(("htmlcov", ".idea", ".vscode", ".vs", ".fleet", ".claude", "
 #: Environments and build outputs, as long as git tracks nothing in them.
 _ENVIRONMENTS = frozenset((".tox", ".nox", ".venv", "venv", "node_modules", "site-packages", ".eggs"))
 _BUILT = frozenset(("build", "dist", "_build"))
-#: A walk skips these, and version control.
 #: No test needs these. A build folder may have the links of an editable install, or compiled extensions.
 UNNEEDED_FOLDERS = _CACHES | _ENVIRONMENTS | {".git", ".hg", ".svn"}
+#: A walk skips these.
 SKIPPED_FOLDERS = UNNEEDED_FOLDERS | _BUILT
 #: In these folders, a log or a report may be test data.
 _TEST_FOLDERS = frozenset(("test", "tests"))
