@@ -42,10 +42,10 @@ def code_as_tested(green_tree: str | None, tree: str) -> dict[str, MetricValue]:
 def take_measure(run: JudgedRun) -> Measured:
     """Return the metrics, findings and notes of a run, without those of providers."""
     unseen = _note_unseen(run.state, run.workflow)
-    frozen = [] if run.in_first_phase else _frozen_findings(run, unseen)
+    findings = _find_findings(run, unseen)
     return Measured(
-        metrics={**_count_tests(run), **_measure(run, frozen)},
-        findings=cap_findings(_find_findings(run, frozen)),
+        metrics={**_count_tests(run), **_measure(run, findings)},
+        findings=cap_findings(findings),
         notes=(*_take_notes(run), *unseen),
     )
 
@@ -87,12 +87,10 @@ def _count_tests(run: JudgedRun) -> dict[str, MetricValue]:
     }
 
 
-def _measure(run: JudgedRun, frozen: list[Finding]) -> dict[str, MetricValue]:
-    """Return the other metrics of the run; a name that is not in it was not measured.
-
-    :param frozen: the findings about frozen tests and rules.
-    """
+def _measure(run: JudgedRun, findings: tuple[Finding, ...]) -> dict[str, MetricValue]:
+    """Return the other metrics of the run; a name that is not in it was not measured."""
     state, record, tree = run.state, run.record, run.record.tree
+    hard = [finding.slug for finding in findings if finding.tier == "hard"]
     green_tree = {"green": tree, "odd": state.green_tree}.get(run.outcomes.green)
     metrics: dict[str, MetricValue] = {
         "consecutive_green_runs": run.streak,
@@ -104,7 +102,6 @@ def _measure(run: JudgedRun, frozen: list[Finding]) -> dict[str, MetricValue]:
         "outcomes_doubtful": len(record.session.doubts),
     }
     if not run.in_first_phase:
-        hard = [finding.slug for finding in frozen if finding.tier == "hard"]
         metrics |= {
             "tests_altered": hard.count("tests-unchanged"),
             "rules_changed": hard.count("rules-unchanged"),
@@ -112,7 +109,7 @@ def _measure(run: JudgedRun, frozen: list[Finding]) -> dict[str, MetricValue]:
             "red_resolved_elsewhere": len(_resolved_elsewhere(record)),
         }
     if run.phase.tests == "failing":
-        metrics["tests_refused"] = len(_refused_targets(record, run.outcomes))
+        metrics["tests_refused"] = hard.count("red-for-a-reason")
     if run.iteration is not None:
         metrics["iteration"] = run.iteration
     return metrics
@@ -124,23 +121,17 @@ def find_new_skips(outcomes: Judgement) -> tuple[Finding, ...]:
     return name_tests(NO_NEW_SKIPS, "hard", skipped, "skipped now, and not before", "weakened")
 
 
-def _refused_targets(record: RunRecord, judged: Judgement) -> dict[str, Failure]:
-    """Return the failing targets without an accepted reason."""
-    return {
-        test_id: failure
-        for test_id in sorted(judged.failing & judged.targets)
-        if not (failure := record.session.failures.get(test_id, _UNEXPLAINED)).is_accepted
-    }
+def _find_findings(run: JudgedRun, unseen: tuple[str, ...]) -> tuple[Finding, ...]:
+    """Return the problems of the evidence (hard), and anomalies (advisory).
 
-
-def _find_findings(run: JudgedRun, frozen: list[Finding]) -> tuple[Finding, ...]:
-    """Return the problems of the evidence (hard), and anomalies (advisory)."""
+    :param unseen: the note about a skipped first phase, if any: its finding has the same text.
+    """
     record, judged, why = run.record, run.outcomes, run.why
     name_failures = _refusals if run.phase.tests == "failing" else _broken_modules
     unfinished = () if not why else (Finding(slug="complete-run", tier="hard", detail=why),)
     return (
         *unfinished,
-        *frozen,
+        *(() if run.in_first_phase else _frozen_findings(run, unseen)),
         *record.session.doubts,
         *name_failures(record, judged),
         *_in_the_way(run),
@@ -212,10 +203,7 @@ def _resolved_elsewhere(record: RunRecord) -> list[str]:
 
 
 def _frozen_findings(run: JudgedRun, unseen: tuple[str, ...]) -> list[Finding]:
-    """Return the changes to frozen tests and rules.
-
-    :param unseen: the note about a skipped first phase, if any: the finding has the same text.
-    """
+    """Return the changes to frozen tests and rules."""
     record, frozen, state = run.record, run.past.frozen, run.state
     findings = [] if frozen is None else find_altered(frozen, record.inventory, record.meaning)
     findings += record.altered_elsewhere
@@ -245,21 +233,16 @@ def _in_the_way(run: JudgedRun) -> tuple[Finding, ...]:
 
 
 def _refusals(record: RunRecord, judged: Judgement) -> list[Finding]:
-    def describe(failure: Failure) -> str:
-        error = failure.detail and f": {failure.detail}"
-        return f"is refused as {failure.reason}{error}; {REMEDIES[failure.reason]}"
-
-    return [
-        Finding(
-            slug="red-for-a-reason",
-            tier="hard",
-            id=test_id,
-            file=failure.file,
-            line=failure.line,
-            detail=describe(failure),
-        )
-        for test_id, failure in _refused_targets(record, judged).items()
-    ]
+    """Return the failing targets without an accepted reason."""
+    findings = []
+    for test_id in sorted(judged.failing & judged.targets):
+        failure = record.session.failures.get(test_id, _UNEXPLAINED)
+        if not failure.is_accepted:
+            error = failure.detail and f": {failure.detail}"
+            detail = f"is refused as {failure.reason}{error}; {REMEDIES[failure.reason]}"
+            found = Finding(slug="red-for-a-reason", tier="hard", id=test_id, file=failure.file, detail=detail)
+            findings.append(replace(found, line=failure.line))
+    return findings
 
 
 def find_weakened(run: JudgedRun) -> tuple[Finding, ...]:
