@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 
 from phase_gate.bound import sha256
 from phase_gate.codec import from_json, spell_out, to_json
-from phase_gate.gate.measured import Change, Finding
+from phase_gate.gate.measured import Finding
 from phase_gate.values import Value, field, replace
 from phase_gate.visible import cut
 
@@ -164,38 +165,53 @@ def freeze(inventory: Inventory, meaning: Meaning, weakened: tuple[Finding, ...]
     )
 
 
+#: A change to the frozen tests, or to what gives them their meaning.
+_altered = partial(Finding, slug="tests-unchanged", tier="hard", change="altered")
+
+
 def find_altered(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list[Finding]:
     """Return the changes to the frozen tests and to the code and data around them."""
-    findings = _altered_bodies(frozen.inventory, inventory)
+    return [
+        *_altered_bodies(frozen.inventory, inventory),
+        *_altered_modules(frozen, meaning),
+        *_altered_support(frozen, meaning),
+        *(_altered(file=path, detail="was changed during the run") for path in meaning.rewritten),
+        *_find_added(frozen, inventory, meaning),
+        *find_altered_pieces(frozen.pieces, meaning.pieces),
+    ]
+
+
+def _altered_modules(frozen: Frozen, meaning: Meaning) -> Iterator[Finding]:
+    """Yield the changes around the tests, in their own files."""
+    asked_around = {name for file in frozen.support.values() for name in file.requests}
     for path, now in meaning.modules.items():
         before = frozen.inventory.files.get(path)
         if before is not None:
             names = frozenset(name.partition("::")[0] for name in before.bodies)
+            asked = asked_around.union(before.requests)
             what = "was changed after RED, around the tests"
-            asked = {*before.requests, *(name for file in frozen.support.values() for name in file.requests)}
-            findings += _code_changes(path, before.statements or (), now, what, tests=names, requested=asked)
+            yield from _code_changes(path, before.statements or (), now, what, tests=names, requested=asked)
+
+
+def _altered_support(frozen: Frozen, meaning: Meaning) -> Iterator[Finding]:
+    """Yield the changes to the files that tests use."""
+    what = "is used by the tests, and was changed after RED"
     for path, file in frozen.support.items():
-        found = meaning.support.get(path)
-        if found is None:
-            findings.append(_altered(path, "is used by the tests, and is gone", change="gone"))
-        elif found[0] != file.content:
-            if file.statements is not None and found[1] is not None:
-                asked = _requested_below(path, frozen)
-                what = "is used by the tests, and was changed after RED"
-                findings += _code_changes(path, file.statements, found[1], what, requested=asked)
-            else:
-                findings.append(_altered(path, "is used by the tests, and was changed after RED", proof=found[0]))
-    findings += [_altered(path, "was changed during the run") for path in meaning.rewritten]
-    folders = {path.rpartition("/")[0] for path in frozen.inventory.files}
-    for path in meaning.support:
-        if path.endswith("conftest.py") and path not in frozen.support and _is_above(path, folders):
-            findings.append(
-                _altered(
-                    path, "is a new conftest.py above frozen tests", proof=meaning.support[path][0], change="added"
-                )
-            )
-    findings += find_altered_pieces(frozen.pieces, meaning.pieces)
-    return findings + _find_hiding(frozen, inventory, meaning)
+        if path not in meaning.support:
+            yield _altered(file=path, detail="is used by the tests, and is gone", change="gone")
+            continue
+        content, now = meaning.support[path]
+        if content != file.content and file.statements is not None and now is not None:
+            files = [*frozen.inventory.files.items(), *frozen.support.items()]
+            asked = {name for used, each in files if _is_below(path, used) for name in each.requests}
+            yield from _code_changes(path, file.statements, now, what, requested=asked)
+        elif content != file.content:
+            yield _altered(file=path, detail=what, proof=content)
+
+
+def _is_below(conftest: str, path: str) -> bool:
+    """Return whether a file is in the folder of another one, or below it: the scope of a conftest."""
+    return path.startswith(conftest[: conftest.rfind("/") + 1])
 
 
 def _altered_bodies(frozen: Inventory, now: Inventory) -> list[Finding]:
@@ -208,14 +224,15 @@ def _altered_bodies(frozen: Inventory, now: Inventory) -> list[Finding]:
             # The file itself is the test; in a text, its examples are.
             if file.bodies and found.bodies == file.bodies:
                 continue
-            findings.append(_altered(path, "was changed after RED", proof=found.content))
+            findings.append(_altered(file=path, detail="was changed after RED", proof=found.content))
             continue
         present = {bare_name(name) for name in found.ids}
         # A test without a body here was inherited, or made at run time: a new body in this file replaces it.
         for name, body in {**{bare_name(each): "" for each in file.ids}, **file.bodies}.items():
             proof = found.bodies.get(name, "")
             if name in present and proof != body:
-                findings.append(_altered(path, "was changed after RED", proof=proof, test_id=join_id(path, name)))
+                test_id = join_id(path, name)
+                findings.append(_altered(id=test_id, file=path, detail="was changed after RED", proof=proof))
     return findings
 
 
@@ -232,14 +249,8 @@ def _code_changes(
 
     # Of the code, not of the text: reformatted code is still covered by a waiver.
     proof = sha256("\n".join(row.hash for row in now).encode()).hexdigest()
-    return [_altered(path, what, line or None, proof) for line in find_changes(before, now, tests, requested)]
-
-
-def _requested_below(path: str, frozen: Frozen) -> set[str]:
-    """Return the fixtures that are requested below a file's folder, which is the scope of a conftest."""
-    home = path.rpartition("/")[0]
-    files: list[tuple[str, TestFile]] = [*frozen.inventory.files.items(), *frozen.support.items()]
-    return {asked for name, file in files if not home or name.startswith(f"{home}/") for asked in file.requests}
+    lines = find_changes(before, now, tests, requested)
+    return [_altered(file=path, detail=what, line=line or None, proof=proof) for line in lines]
 
 
 def _module_name(path: str, packages: Collection[str]) -> str:
@@ -251,46 +262,23 @@ def _module_name(path: str, packages: Collection[str]) -> str:
     return ".".join(parts[start:])
 
 
-def _find_hiding(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> list[Finding]:
-    """Return new modules with the same import name as a module that tests use."""
-    present = {path for path in (*meaning.support, *inventory.files) if path.endswith(".py")}
+def _find_added(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> Iterator[Finding]:
+    """Yield new files that change tests: a conftest.py above them, a module that hides one that they use."""
+    contents = {path: file.content for path, file in inventory.files.items()}
+    contents |= {path: content for path, (content, _) in meaning.support.items()}
+    present = {path for path in contents if path.endswith(".py")}
     packages = {path.removesuffix("/__init__.py") for path in present if path.endswith("/__init__.py")}
     before = {_module_name(path, packages): path for path in frozen.support if path.endswith(".py")}
-    findings = []
-    for path in sorted(present - {*frozen.support, *frozen.inventory.files}):
+    for path in sorted(present - frozen.support.keys()):
         hidden = before.get(_module_name(path, packages))
-        if hidden is not None and not path.endswith("conftest.py"):
-            proof = meaning.support[path][0] if path in meaning.support else inventory.files[path].content
-            findings.append(
-                _altered(path, f"is a new module of the same name as {hidden}", proof=proof, change="added")
-            )
-    return findings
-
-
-def _altered(
-    path: str,
-    detail: str,
-    line: int | None = None,
-    proof: str = "",
-    *,
-    change: Change = "altered",
-    test_id: str = "",
-) -> Finding:
-    return Finding(
-        slug="tests-unchanged",
-        tier="hard",
-        id=test_id,
-        file=path,
-        line=line,
-        detail=detail,
-        proof=proof,
-        change=change,
-    )
-
-
-def _is_above(conftest: str, folders: set[str]) -> bool:
-    home = conftest.rpartition("/")[0]
-    return any(not home or folder == home or folder.startswith(f"{home}/") for folder in folders)
+        if path.endswith("conftest.py"):
+            is_above = path in meaning.support and any(_is_below(path, each) for each in frozen.inventory.files)
+            what = "is a new conftest.py above frozen tests" if is_above else ""
+        else:
+            is_new = hidden is not None and path not in frozen.inventory.files
+            what = f"is a new module of the same name as {hidden}" if is_new else ""
+        if what:
+            yield _altered(file=path, detail=what, proof=contents[path], change="added")
 
 
 def find_changed_settings(frozen: Frozen, settings: Mapping[str, str]) -> list[Finding]:
@@ -337,4 +325,4 @@ def find_altered_pieces(frozen: Mapping[str, TestFile], now: Mapping[str, TestFi
             found = present.get(name, "")
             if found != before:
                 what = f"the tests use {name}, and it {'was changed after RED' if found else 'is gone'}"
-                yield _altered(path, what, proof=found, change="altered" if found else "gone")
+                yield _altered(file=path, detail=what, proof=found, change="altered" if found else "gone")
