@@ -177,7 +177,8 @@ def _phase_exited(state: State, event: Event) -> State:
 
 
 def _fact_declared(state: State, event: Event) -> State:
-    return replace(state, facts=(*_other_facts(state, event), _pick(Fact, {**event.data, "at": event.at})))
+    fact = _pick(Fact, {**event.data, "at": event.at})
+    return replace(state, facts=(*_other_facts(state, event), fact))
 
 
 def _other_facts(state: State, event: Event) -> tuple[Fact, ...]:

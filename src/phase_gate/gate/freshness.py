@@ -80,9 +80,11 @@ def assess(
         return behind
     assert evaluation is not None, "outdated() reports a missing verdict"
     came = _came_after(state, evaluation)
-    if came and _is_opened_by_facts(state, evaluation):
+    if not came:
+        return by_verdict(evaluation, gate_1_only=gate_1_only)
+    if _is_opened_by_facts(state, evaluation):
         return CurrentStatus("stale", came, signal_command(state.task), SAY_WHY)
-    return CurrentStatus("stale", came, next_step()[0]) if came else by_verdict(evaluation, gate_1_only=gate_1_only)
+    return CurrentStatus("stale", came, next_step()[0])
 
 
 def outdated(

@@ -254,7 +254,9 @@ def evaluate_gate_1(case: Case, metrics: Metrics, findings: tuple[Finding, ...])
     values = {**workflow.parameters, **metrics}
     outcome = phase.gate_1.evaluate(values)
     # Rules that changed mid-cycle close every gate, even one without that guard.
-    names = dict.fromkeys((*phase.gate_1.guards, *((_RULES,) if values.get("rules_changed") else ())))
+    names = dict.fromkeys(phase.gate_1.guards)
+    if values.get("rules_changed"):
+        names[_RULES] = None
     guards = tuple(
         _evaluate_guard(case, workflow.guards[name], values, findings) for name in names if name in workflow.guards
     )

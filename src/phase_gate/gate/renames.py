@@ -12,6 +12,12 @@ from phase_gate.gate.outcomes import Past, References
 from phase_gate.gate.record import RunRecord
 from phase_gate.values import replace
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
 #: Old bare ids with the new ones.
 Moves = Mapping[str, str]
 
@@ -26,8 +32,9 @@ def follow_moves(past: References, record: RunRecord, *, in_first_phase: bool) -
     ran, unselected = record.session.outcomes, frozenset(record.unselected)
     moves: dict[str, str] = {}
     for before in (frozen, past.withdrawn, baseline):
-        absent = () if before is None else (each for each in before.ids() if each not in ran and each not in unselected)
-        moves |= {} if before is None else find_moves(before, record.inventory, map(bare_id, absent))
+        if before is not None:
+            absent = (each for each in before.ids() if each not in ran and each not in unselected)
+            moves |= find_moves(before, record.inventory, map(bare_id, absent))
     return (_rename(past, moves, record), moves) if moves else (past, moves)
 
 
@@ -95,43 +102,48 @@ def move_tests(inventory: Inventory, moves: Moves) -> Inventory:
     for old, new in moves.items():
         (path, name), (new_path, new_name) = split_id(old), split_id(new)
         source = files.get(path)
-        taken = [] if source is None else [each for each in source.ids if bare_name(each) == name]
-        if source is None or not taken:
+        rows = set() if source is None else _rows(source, name)
+        if source is None or not rows:
             continue
-        bodies = {each: body for each, body in source.bodies.items() if each != name}
+        bodies = dict(source.bodies)
+        body = bodies.pop(name, None)
         left = tuple(each for each in source.ids if bare_name(each) != name)
         files[path] = replace(source, ids=left, bodies=bodies)
         home = files.get(new_path) or replace(source, ids=(), bodies={})
-        body = {new_name: source.bodies[name]} if name in source.bodies else {}
         files[new_path] = replace(
             home,
-            ids=tuple(sorted((*home.ids, *(new_name + each[len(name) :] for each in taken)))),
-            bodies={**home.bodies, **body},
+            ids=tuple(sorted((*home.ids, *(new_name + row for row in rows)))),
+            bodies=home.bodies if body is None else {**home.bodies, new_name: body},
             requests=tuple(sorted({*home.requests, *source.requests})),
         )
     return Inventory({path: file for path, file in files.items() if file.ids})
 
 
 def _rename(past: References, moves: Moves, record: RunRecord) -> References:
+    def of_tests(inventory: Inventory | None) -> Inventory | None:
+        return None if inventory is None else move_tests(inventory, moves)
+
+    def of_run(then: Past | None) -> Past | None:
+        if then is None:
+            return None
+        return replace(then, inventory=of_tests(then.inventory), outcomes=_rename_keys(then.outcomes, moves))
+
     return replace(
         past,
-        baseline=_rename_past(past.baseline, moves),
-        first=_rename_past(past.first, moves),
-        latest=_rename_past(past.latest, moves),
-        known=None if past.known is None else move_tests(past.known, moves),
+        baseline=of_run(past.baseline),
+        first=of_run(past.first),
+        latest=of_run(past.latest),
+        known=of_tests(past.known),
         targets=None if past.targets is None else frozenset(renamed(each, moves) for each in past.targets),
         recovered=frozenset(renamed(each, moves) for each in past.recovered),
         frozen=None if past.frozen is None else _rename_frozen(past.frozen, moves, record),
-        withdrawn=None if past.withdrawn is None else move_tests(past.withdrawn, moves),
-        red={renamed(each, moves): body for each, body in past.red.items()},
+        withdrawn=of_tests(past.withdrawn),
+        red=_rename_keys(past.red, moves),
     )
 
 
-def _rename_past(past: Past | None, moves: Moves) -> Past | None:
-    if past is None:
-        return None
-    outcomes = {renamed(each, moves): bucket for each, bucket in past.outcomes.items()}
-    return replace(past, inventory=move_tests(past.inventory, moves), outcomes=outcomes)
+def _rename_keys(rows: Mapping[str, T], moves: Moves) -> dict[str, T]:
+    return {renamed(test_id, moves): held for test_id, held in rows.items()}
 
 
 def _rename_frozen(frozen: Frozen, moves: Moves, record: RunRecord) -> Frozen:

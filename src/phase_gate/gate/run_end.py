@@ -226,7 +226,15 @@ def _trace(run: JudgedRun) -> tuple[Measured, tuple[CriterionRow, ...]]:
 
 def _judge(run: JudgedRun, seen: Measured) -> Evaluation:
     watch = None if run.iteration is None else partial(_break, run)
-    verdict = evaluate(run, seen, iteration=run.iteration, run=run.run.id, kind=run.kind, why=run.why, watch=watch)
+    verdict = evaluate(
+        run,
+        seen,
+        iteration=run.iteration,
+        run=run.run.id,
+        kind=run.kind,
+        why=run.why,
+        watch=watch,
+    )
     return _stay(verdict, run.state, run.workflow) if run.stays and not verdict.breaker.is_open else verdict
 
 
