@@ -6,11 +6,11 @@ A task without criteria does not load this module.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from phase_gate.gate.inventory import bare_id
-from phase_gate.gate.measured import Finding, Measured, Waiver, cap_findings, covered_by
+from phase_gate.gate.measured import Finding, Measured, Waiver, cap_findings, covered_by, name_tests
 from phase_gate.gate.outcomes import SKIPPED, Judgement, Outcomes
 from phase_gate.gate.record import Criteria, Criterion, Document
 from phase_gate.values import as_dict, replace
@@ -69,15 +69,19 @@ def trace_criteria(
     rows, holding = [], set[str]()
     for each in criteria.listed:
         tests = {test_id: outcomes[test_id] for test_id in sorted(by_criterion[each.id])}
-        if tests and not _what_is_wrong(tests, judged):
+        wrong = _what_is_wrong(tests, judged)
+        if not wrong:
             holding.add(each.id)
         if in_first_phase:
-            standing, why = _in_first_phase(each, tests, judged, session, copies)
+            standing, why = _in_first_phase(each, tests, wrong, judged, session, copies)
         else:
-            standing, why = _in_later_phase(tests, judged)
+            standing, why = _in_later_phase(tests, wrong, judged)
         rows.append(CriterionRow(**as_dict(each), standing=standing, why=why, tests=tests))
-    findings = _open(rows)
-    open_now = len(findings)
+    findings = [
+        Finding(slug=GUARD, tier="hard", id=row.id, file=row.file, line=row.line, detail=row.why)
+        for row in rows
+        if row.standing == "open"
+    ]
     if findings and covered_by(waivers, GUARD, cap_findings(findings), at=at):
         # Their tests are no longer required. The findings stay, so that the waiver is visible.
         rows = [replace(row, standing="waived") if row.standing == "open" else row for row in rows]
@@ -87,7 +91,7 @@ def trace_criteria(
         "criteria_covered": sum(bool(row.tests) for row in left),
         "criteria_failing": sum(not judged.failing.isdisjoint(row.tests) for row in left),
         "criteria_passing": sum(row.id in holding for row in left),
-        "criteria_open": open_now,
+        "criteria_open": len(findings),
     }
     return Measured(metrics=metrics, findings=(*findings, *_unknown(criteria, session))), tuple(rows)
 
@@ -106,11 +110,11 @@ def _trace_number(criteria: Criteria, session: Document, judged: Judgement, *, i
 
 
 def _in_first_phase(
-    criterion: Criterion, tests: Outcomes, judged: Judgement, session: Document, copies: Mapping[str, str]
+    criterion: Criterion, tests: Outcomes, wrong: str, judged: Judgement, session: Document, copies: Mapping[str, str]
 ) -> tuple[CriterionStatus, str]:
     if not tests:
-        return "open", "no test is marked with it"
-    if judged.targets.isdisjoint(tests) and not _what_is_wrong(tests, judged):
+        return "open", wrong
+    if judged.targets.isdisjoint(tests) and not wrong:
         return "met before", ""
     red = [test_id for test_id in tests if test_id in copies]
     # A copy shows the same as its original: only the criteria that the original is marked with, too.
@@ -125,19 +129,18 @@ def _in_first_phase(
     return "open", f"none of its tests is new and fails: {_name(tests)}"
 
 
-def _in_later_phase(tests: Outcomes, judged: Judgement) -> tuple[CriterionStatus, str]:
-    if not tests:
-        return "open", "no test is marked with it"
+def _in_later_phase(tests: Outcomes, wrong: str, judged: Judgement) -> tuple[CriterionStatus, str]:
     failing = {test_id: bucket for test_id, bucket in tests.items() if test_id in judged.failing}
     if failing:
         # Not open: there is a test, and the condition of the phase checks its outcome.
         return "failing", _name(failing)
-    wrong = _what_is_wrong(tests, judged)
     return ("open", wrong) if wrong else ("passing", "")
 
 
 def _what_is_wrong(tests: Outcomes, judged: Judgement) -> str:
     """Return why these tests do not show that a criterion is met; empty if they do."""
+    if not tests:
+        return "no test is marked with it"
     # A test that is skipped here, as before, does not count: the others decide.
     silent = {each: bucket for each, bucket in tests.items() if bucket in _SILENT and each in judged.exempt}
     if len(silent) == len(tests):
@@ -165,26 +168,10 @@ def _find_copies(failing: Collection[str], session: Document) -> dict[str, str]:
     return {test_id: originals.setdefault(_likeness(test_id, session), test_id) for test_id in sorted(failing)}
 
 
-def _open(rows: Iterable[CriterionRow]) -> list[Finding]:
-    return [
-        Finding(slug=GUARD, tier="hard", id=row.id, file=row.file, line=row.line, detail=row.why)
-        for row in rows
-        if row.standing == "open"
-    ]
-
-
-def _unknown(criteria: Criteria, session: Document) -> list[Finding]:
+def _unknown(criteria: Criteria, session: Document) -> Iterator[Finding]:
     known = frozenset(criteria.ids)
-    return [
-        Finding(
-            slug="criterion-unknown",
-            tier="advisory",
-            id=test_id,
-            file=test_id.partition("::")[0],
-            detail=f"is marked with {name}, which is not in {criteria.file}",
-        )
-        for test_id, named in sorted(session.marked.items())
-        if test_id in session.outcomes
-        for name in named
-        if name not in known
-    ]
+    for test_id, named in sorted(session.marked.items()):
+        for name in named:
+            if test_id in session.outcomes and name not in known:
+                detail = f"is marked with {name}, which is not in {criteria.file}"
+                yield from name_tests("criterion-unknown", "advisory", [test_id], detail)
