@@ -99,14 +99,7 @@ def merge_inventories(known: Inventory, found: Inventory) -> Inventory:
             files[path] = file
             continue
         kept = dict.fromkeys((*before.ids, *file.ids))
-        files[path] = TestFile(
-            content=file.content,
-            ids=tuple(sorted(kept)),
-            bodies={**before.bodies, **file.bodies},
-            is_source=file.is_source,
-            statements=file.statements,
-            requests=file.requests,
-        )
+        files[path] = replace(file, ids=tuple(sorted(kept)), bodies={**before.bodies, **file.bodies})
     return Inventory(files)
 
 
