@@ -1,23 +1,21 @@
 """Gather the evidence that the rules of a phase require, and remember the current state for later comparisons.
 
-Features add their own evidence with a `PartEvidence`, which their part returns.
+A pipeline adds its own evidence with a `PartEvidence`, which its part returns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from phase_gate.evidence.context import EvidenceContext, Provider, RunCoverage, ignore
 from phase_gate.gate.measured import (
     SINCE,
-    SINCE_EXIT,
     Evidence,
     Measured,
     Remembered,
     Since,
-    asked_for,
     join,
     measuring_providers,
     wanted_names,
@@ -39,26 +37,22 @@ if TYPE_CHECKING:
 _CLAIMED_FILES = "git"
 
 
-class PartEvidence:
-    """Evidence that a part adds to its workflow. A part returns it from `Part.evidence`."""
+class PartEvidence(Protocol):
+    """Evidence that a pipeline adds to its workflow. Its part returns it from `Part.evidence`."""
 
     def providers(self, task: Task, workflow: Workflow, phase: Phase) -> Mapping[str, Provider]:
         """Return the providers that only this part has."""
-        return {}
 
     def as_judged(self, task: Task, workflow: Workflow, phase: Phase) -> Phase:
         """Return the phase with its current requirements for this task."""
-        return phase
 
     def conclude(self, evidence: Evidence, task: Task, workflow: Workflow, phase: Phase) -> Evidence:
         """Return the conclusions from all measurements, by their own names."""
-        return {}
 
     def remember(
         self, found: Remembered, task: Task, workflow: Workflow, phase: Phase, *, begins_cycle: bool
     ) -> Remembered:
         """Return the data remembered at the start of a phase, with the data that this part needs later."""
-        return found
 
 
 def gather(
@@ -75,23 +69,17 @@ def gather(
     :param wanted: the names to measure. Default: the names in the phase's rules.
     :param coverage: returns coverage.py's measurement of a run. None without a run.
     """
-    added = tuple(_added_by_parts(workflow))
-    for part in added:
+    part = _added_by_part(workflow)
+    if part is not None:
         phase = part.as_judged(task, workflow, phase)
-    names = _names(task, workflow, phase) if wanted is None else wanted
+    names = wanted_names(workflow, phase, task.project.configuration) if wanted is None else wanted
     context = context_of(task, names, phase=phase.name, show=show)
     if coverage is not None:
         context = replace(context, coverage=coverage())
-    for part in added:
-        context = replace(context, more={**context.more, **part.providers(task, workflow, phase)})
-    evidence = dict(gather_evidence(context))
-    for part in added:
-        evidence |= part.conclude(evidence, task, workflow, phase)
-    return evidence
-
-
-def _names(task: Task, workflow: Workflow, phase: Phase) -> frozenset[str]:
-    return wanted_names(workflow, phase) | asked_for(phase, task.project.configuration)
+    if part is None:
+        return gather_evidence(context)
+    evidence = gather_evidence(replace(context, more=part.providers(task, workflow, phase)))
+    return {**evidence, **part.conclude(evidence, task, workflow, phase)}
 
 
 def remember(
@@ -107,21 +95,21 @@ def remember(
     :param begins_cycle: a cycle begins with the phase, so the data for the rules of all phases is remembered, too.
     :param known: data for the phase that was remembered when the previous one ended.
     """
-    in_phase = _with_claims(wanted_names(workflow, phase), task.project.configuration)
-    in_cycle = frozenset().union(*(_names(task, workflow, each) for each in workflow.phases))
-    keep = task.store.keep
-    of_phase, complaints = _remember(context_of(task, in_phase, phase=phase.name), "phase", keep, known=known or {})
+    configuration, keep = task.project.configuration, task.store.keep
+    in_phase = _with_claims(wanted_names(workflow, phase), configuration)
+    context = context_of(task, in_phase, phase=phase.name)
+    of_phase, complaints = _remember(context, keep, "phase", "exit", known=known or {})
     of_cycle: dict[str, str] = {}
     if begins_cycle:
-        of_cycle, more = _remember(context_of(task, in_cycle, phase=phase.name), "cycle", keep)
+        in_cycle = frozenset().union(*(wanted_names(workflow, each, configuration) for each in workflow.phases))
+        of_cycle, more = _remember(replace(context, wanted=in_cycle), keep, "cycle")
         complaints += more
     found = Remembered(cycle=of_cycle, phase=of_phase, warnings=tuple(complaints))
     if begins_cycle and _CLAIMED_FILES in found.phase:
         # A claim is about the work of the whole cycle.
         found = replace(found, cycle={**found.cycle, _CLAIMED_FILES: found.phase[_CLAIMED_FILES]})
-    for part in _added_by_parts(workflow):
-        found = part.remember(found, task, workflow, phase, begins_cycle=begins_cycle)
-    return found
+    part = _added_by_part(workflow)
+    return found if part is None else part.remember(found, task, workflow, phase, begins_cycle=begins_cycle)
 
 
 def remember_next(
@@ -136,7 +124,7 @@ def remember_next(
         return {}
     wanted = wanted_names(workflow, following)
     context = context_of(task, wanted, phase=following.name)
-    return _remember(context, "phase", keep or task.store.keep, only=SINCE_EXIT)[0]
+    return _remember(context, keep or task.store.keep, "exit")[0]
 
 
 #: The module that makes proofs. It is in a higher layer, and is imported when a phase would exit.
@@ -178,10 +166,9 @@ def context_of(
     )
 
 
-def _added_by_parts(workflow: Workflow) -> Iterator[PartEvidence]:
+def _added_by_part(workflow: Workflow) -> PartEvidence | None:
     part = pipeline_part(workflow)
-    if part is not None:
-        yield part.evidence()
+    return None if part is None else part.evidence()
 
 
 def _with_claims(wanted: frozenset[str], configuration: Configuration) -> frozenset[str]:
@@ -237,23 +224,20 @@ def measure_names(task: Task, wanted: Iterable[str], *, show: Callable[[str], No
 
 def _remember(
     context: EvidenceContext,
-    since: Since,
     keep: Callable[[str, Any], str],
-    *,
+    *since: Since,
     known: Mapping[str, str] = {},
-    only: frozenset[str] | None = None,
 ) -> tuple[dict[str, str], list[str]]:
     """Store the data that providers need for later comparisons. Return provider -> object, and warnings.
 
-    :param since: only providers that compare since this time.
     :param keep: stores an object and returns its name.
+    :param since: only providers that compare since one of these times.
     :param known: provider -> object, for data that was remembered already.
-    :param only: a further restriction of the providers.
     """
     found: dict[str, str] = {}
     complaints: list[str] = []
     for name in wanted_providers(context.wanted, context.configuration):
-        if name not in SINCE[since] or (only is not None and name not in only):
+        if SINCE.get(name) not in since:
             continue
         if name in known:
             found[name] = known[name]

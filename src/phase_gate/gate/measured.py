@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from phase_gate.workflow.model import Phase, Workflow
     from phase_gate.workflow.settings import Configuration
 
-#: The start of the period that a provider compares with.
-Since = Literal["cycle", "phase"]
+#: The start of the period that a provider compares with: of the cycle or the phase; or the exit of the previous phase,
+#: for a phase whose first run may be much later.
+Since = Literal["cycle", "phase", "exit"]
 
 #: Metrics that only a tool can provide.
 QUALITY_METRICS = frozenset({"quality_before", "quality_after", "quality_delta", "improvements_found"})
@@ -46,14 +47,12 @@ PROVIDED: Mapping[str, frozenset[str]] = {
 #: Providers that measure nothing: they remember files for `quality`, and for a proof, which is made when a phase exits.
 ONLY_REMEMBER = frozenset({"sources", "proof", BEGINNING})
 
-#: Providers that compare with an earlier time, by that time.
-SINCE: Mapping[Since, frozenset[str]] = {
-    "cycle": frozenset({"sources", "documents", BEGINNING, "new_code"}),
-    "phase": frozenset({"git", "quality", "proof"}),
+#: Providers that compare with an earlier time, and that time.
+SINCE: Mapping[str, Since] = {
+    **dict.fromkeys(("sources", "documents", BEGINNING, "new_code"), "cycle"),
+    "git": "phase",
+    **dict.fromkeys(("quality", "proof"), "exit"),
 }
-
-#: Providers whose phase begins at the exit of the previous phase, even if its first run is much later.
-SINCE_EXIT = frozenset({"quality", "proof"})
 
 
 class Table(Value):
@@ -122,16 +121,16 @@ class Remembered(Value):
 NOTHING_REMEMBERED = Remembered()
 
 
-def asked_for(phase: Phase, configuration: Configuration) -> frozenset[str]:
-    """Return the names that a project wants to see in a phase, whether its rules use them or not."""
-    return NEW_CODE_METRICS if configuration.evidence.new_code and phase.tests == "passing" else frozenset()
+def wanted_names(workflow: Workflow, phase: Phase, configuration: Configuration | None = None) -> frozenset[str]:
+    """Return the names that decide about a phase: those of its condition, and of its guards.
 
-
-def wanted_names(workflow: Workflow, phase: Phase) -> frozenset[str]:
-    """Return the names that decide about a phase: those of its condition, and of its guards."""
+    :param configuration: adds the names that the project wants to see, whether its rules use them or not.
+    """
     guards = (workflow.guards[name].names for name in phase.gate_1.guards if name in workflow.guards)
     checks = () if phase.requires is None else phase.requires.checks
-    return phase.gate_1.names.union(*guards, (f"{name}_ok" for name in checks))
+    shows_new = configuration is not None and configuration.evidence.new_code and phase.tests == "passing"
+    shown = NEW_CODE_METRICS if shows_new else ()
+    return phase.gate_1.names.union(*guards, (f"{name}_ok" for name in checks), shown)
 
 
 def wanted_providers(wanted: frozenset[str], configuration: Configuration) -> list[str]:

@@ -40,8 +40,8 @@ class Part:
         return ()
 
     def evidence(self) -> Any:
-        """Return the part's `evidence.gathering.PartEvidence`, which gathers and remembers; None if there is none."""
-        return None
+        """Return the part's `evidence.gathering.PartEvidence`, which gathers and remembers."""
+        raise NotImplementedError
 
     def current_status(self, state: State, *, tree: str, gate_1_only: bool) -> CurrentStatus | None:
         """Return the current status of the task; None if its phases and runs determine it."""

@@ -11,7 +11,7 @@ from phase_gate.errors import PhaseGateError
 from phase_gate.gate.events import apply
 from phase_gate.gate.inventory import Inventory, merge_inventories
 from phase_gate.gate.judging import judgement_events
-from phase_gate.gate.measured import BEGINNING, Evidence, Measured, asked_for, measuring_providers, wanted_names
+from phase_gate.gate.measured import BEGINNING, Evidence, Measured, measuring_providers, wanted_names
 from phase_gate.gate.measuring import wants_proof
 from phase_gate.gate.outcomes import Past, References
 from phase_gate.gate.record import Criteria, Document, JudgedRun, RunRecord, audit_selection
@@ -127,7 +127,7 @@ def _gather(
     """Return all evidence other than the tests, with the warnings and notes of the run; in most runs there is none."""
     warnings = (*document.complaints, *run.warnings)
     evidence = {"plugins": Measured(metrics=document.measured, warnings=warnings, notes=tuple(run.notes))}
-    wanted = wanted_names(run.workflow, run.phase) | asked_for(run.phase, run.project.configuration)
+    wanted = wanted_names(run.workflow, run.phase, run.project.configuration)
     if measuring_providers(wanted, run.project.configuration) or run.workflow.pipeline is not None:
         from phase_gate.evidence.gathering import gather
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from phase_gate.codec import to_json
 from phase_gate.errors import ConditionError, ConfigurationError, WorkflowError
 from phase_gate.evidence.context import EvidenceContext, Provider
-from phase_gate.evidence.gathering import PartEvidence
 from phase_gate.gate.measured import Evidence, Finding, Measured, Remembered
 from phase_gate.gate.state import WORK
 from phase_gate.storage.git_command import head_of
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 _ALWAYS = frozenset({"attempt", "recoveries", "recovery_target", "lines_changed"})
 
 
-class PipelineEvidence(PartEvidence):
+class PipelineEvidence:
     def providers(self, task: Task, workflow: Workflow, phase: Phase) -> Mapping[str, Provider]:
         pipeline = find_pipeline(task.state)
         return {} if pipeline is None else {"pipeline": PipelineProvider(task, pipeline, workflow, phase)}
