@@ -6,55 +6,39 @@ from typing import Any
 
 import pytest
 
+from phase_gate.gate.measured import Finding
+from phase_gate.gate.verdict import Evaluation, Gate1Result, GuardResult, Signal
 from phase_gate.report.ci_files import annotate, outputs, render_dotenv, verdict_words
+from phase_gate.values import replace
+from tests.gate.verdicts import verdict
 
 HOSTILE = 'x\n::error::boo\r\n##[error]no %0A "<&>" ]]> \x00\x1b[31m \ud800 ::stop,a=b'
 
 
-def guard(name: str, *, met: bool | None = True, waived: bool = False) -> dict[str, Any]:
-    return {"name": name, "met": met, "detail": "what is wrong", "remedy": "mend it", "waived": waived}
+def guard(name: str, *, met: bool | None = True) -> GuardResult:
+    return GuardResult(name=name, met=met, detail="what is wrong", remedy="mend it")
 
 
-def finding(slug: str, **fields: Any) -> dict[str, Any]:
-    plain = {
-        "tier": "hard",
-        "detail": "odd",
-        "id": "",
-        "file": "",
-        "line": None,
-        "guard": "",
-        "proof": "",
-        "change": "",
-    }
-    return {"slug": slug, **plain, **fields}
+def finding(slug: str, **fields: Any) -> Finding:
+    return Finding(**{"slug": slug, "tier": "hard", "detail": "odd", **fields})
 
 
-def document(**changes: Any) -> dict[str, Any]:
-    """An evaluation's document, with both gates open unless a test says otherwise."""
-    gate_1 = {"open": True, "name": "All tests passing", "clauses": [], "guards": [guard("tests-kept")]}
-    gate_2 = {"open": True, "answer": "done", "reason": "it is", "by": "dev", "problem": ""}
-    made = {
-        "phase": "GREEN",
-        "iteration": 3,
-        "run_kind": "complete",
-        "timestamp": "2026-01-01T00:00:00.000Z",
-        "can_exit": True,
-        "forced_exit": False,
-        "reason": "both gates are open",
-        "status": "open",
-        "next_command": "pytest --phase=refactor",
-        "next_hint": "",
-        "findings": [],
-        "metrics": {"consecutive_green_runs": 2},
-        "gate_1": {**gate_1, **changes.pop("gate_1", {})},
-        "gate_2": {**gate_2, **changes.pop("gate_2", {})},
-    }
-    return {**made, **changes}
+def evaluation(*, gate_1: Any = None, gate_2: Any = None, **changes: Any) -> Evaluation:
+    """A verdict with both gates open unless a test says otherwise."""
+    gate = {"is_open": True, "name": "All tests passing", "condition": "a > 0", "values": {"a": 1}}
+    given = {"answer": "done", "reason": "it is", "by": "dev"}
+    made = verdict(iteration=3, reason="both gates are open", metrics={"consecutive_green_runs": 2})
+    return replace(
+        made,
+        gate_1=Gate1Result(**{**gate, "guards": (guard("tests-kept"),), **(gate_1 or {})}),
+        gate_2=Signal(**{**given, **(gate_2 or {})}),
+        **changes,
+    )
 
 
-CLOSED: Any = {"gate_1": {"open": False}, "can_exit": False, "status": "closed", "reason": "1 test fails"}
-ABSENT: Any = {"gate_2": {"open": False, "answer": "absent", "reason": "", "by": ""}, "can_exit": False}
-BLOCKED: Any = {"gate_2": {"open": False, "answer": "blocked", "reason": "no key"}, "can_exit": False}
+CLOSED: Any = {"gate_1": {"is_open": False}, "status": "closed", "reason": "1 test fails"}
+ABSENT: Any = {"gate_2": {"answer": "absent", "reason": "", "by": ""}}
+BLOCKED: Any = {"gate_2": {"answer": "blocked", "reason": "no key"}}
 
 
 # --- GitHub
@@ -73,32 +57,32 @@ BLOCKED: Any = {"gate_2": {"open": False, "answer": "blocked", "reason": "no key
     ],
 )
 def test_at_most_one_annotation_a_gate(changes: Any, meaning: Any, expected: list[str]) -> None:
-    rows = annotate(document(**changes), meaning=meaning)
+    rows = annotate(evaluation(**changes), meaning=meaning)
     assert [row.removeprefix("::").partition(" ")[0] for row in rows] == expected
 
 
 def test_a_run_that_did_not_count_is_named_by_its_kind() -> None:
-    (row,) = annotate(document(**CLOSED, iteration=None, run_kind="partial"), meaning="gate1")
+    (row,) = annotate(evaluation(**CLOSED, iteration=None, run_kind="partial"), meaning="gate1")
     assert "(GREEN%2C partial run)" in row
 
 
 def test_an_annotation_stands_at_the_place_that_closed_the_gate() -> None:
-    gate_1 = {"open": False, "guards": [guard("tests-kept"), guard("tests-unchanged", met=False)]}
-    findings = [
+    gate_1 = {"is_open": False, "guards": (guard("tests-kept"), guard("tests-unchanged", met=False))}
+    findings = (
         finding("looks-odd", tier="advisory", file="a.py", line=1),
         finding("tests-kept", file="b.py", line=2),
         finding("tests-unchanged", file="tests/c, d.py", line=3),
-    ]
-    (row,) = annotate(document(gate_1=gate_1, findings=findings), meaning="gate1")
+    )
+    (row,) = annotate(evaluation(gate_1=gate_1, findings=findings), meaning="gate1")
     assert row.startswith("::error file=tests/c%2C d.py,line=3,title=")
     assert "::tests/c, d.py:3: both gates are open" in row
 
 
 def test_no_text_can_leave_its_annotation() -> None:
-    findings = [finding("tests-kept", file=HOSTILE, id=HOSTILE)]
-    gate_1 = {"open": False, "guards": [guard("tests-kept", met=False)]}
+    findings = (finding("tests-kept", file=HOSTILE, id=HOSTILE),)
+    gate_1 = {"is_open": False, "guards": (guard("tests-kept", met=False),)}
     rows = annotate(
-        document(reason=HOSTILE, next_command=HOSTILE, findings=findings, gate_1=gate_1, **BLOCKED), meaning="gate1"
+        evaluation(reason=HOSTILE, next_command=HOSTILE, findings=findings, gate_1=gate_1, **BLOCKED), meaning="gate1"
     )
     for row in rows:
         assert "\n" not in row
@@ -109,7 +93,7 @@ def test_no_text_can_leave_its_annotation() -> None:
 
 
 def test_outputs_are_one_line_each_and_can_not_end_their_own_text() -> None:
-    words = verdict_words(document(reason=HOSTILE, **ABSENT))
+    words = verdict_words(evaluation(reason=HOSTILE, **ABSENT))
     text = outputs(words, delimiter="END")
     rows = text.splitlines()
     assert len(rows) == 3 * len(words)
@@ -120,14 +104,14 @@ def test_outputs_are_one_line_each_and_can_not_end_their_own_text() -> None:
 
 
 def test_long_sentences_are_cut() -> None:
-    assert len(verdict_words(document(reason="a" * 10_000))["reason"]) == 500
+    assert len(verdict_words(evaluation(reason="a" * 10_000))["reason"]) == 500
 
 
 # --- GitLab
 
 
 def test_dotenv_has_one_plain_variable_a_line() -> None:
-    text = render_dotenv(document(reason=HOSTILE, next_command="n" * 10_000))
+    text = render_dotenv(evaluation(reason=HOSTILE, next_command="n" * 10_000))
     rows = text.split("\n")
     assert rows.pop() == ""
     assert all(row.partition("=")[0].replace("_", "").isalnum() for row in rows)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
 
 from phase_gate.gate.measured import Section, Table
+from phase_gate.gate.verdict import GuardResult
 from phase_gate.report.markdown import render_markdown, render_story, show
 from phase_gate.report.story import LedgerCheck, Story
 from phase_gate.values import replace
 from tests.report.samples import build_hostile, build_long, build_sample
-from tests.report.test_ci_files import document, finding
-
-MORE: dict[str, Any] = {"root": "project", "overrides": [], "warnings": [], "notes": []}
+from tests.report.test_ci_files import evaluation, finding
 
 
 def as_html(text: str) -> str:
@@ -33,21 +31,18 @@ def as_html(text: str) -> str:
     ],
 )
 def test_a_hostile_name_in_a_verdict_is_only_a_name(text: str) -> None:
-    findings = [finding("test-altered", detail=text)]
-    html = as_html(render_markdown(document(**{**MORE, "warnings": [text]}, reason=text, findings=findings)))
+    findings = (finding("test-altered", detail=text),)
+    html = as_html(render_markdown(evaluation(root="project", warnings=(text,), reason=text, findings=findings)))
     assert html.count(text.replace("<", "&lt;").replace(">", "&gt;")) >= 2
     assert [part for part in ("<img", "<a ") if part in html] == []
 
 
 def test_choices_stay_together_and_unmeasured_guards_are_unknown() -> None:
-    clauses = [
-        {"text": f"{name} == true", "met": met, "values": {}, "unknown": [], "shown": "", "group": "0"}
-        for name, met in (("a", False), ("b", True))
-    ]
-    guards = [{"name": "targets-proven", "met": True, "detail": "", "remedy": "", "waived": False}]
-    text = render_markdown(document(**MORE, gate_1={"clauses": clauses, "guards": guards}))
-    rows = ("✅ | one of", "❌ | · `a == true`", "✅ | · `b == true`", "❔ | targets-proven")
-    assert "\n".join(f"| {row} |  |" for row in rows) in text
+    choices = {"condition": "(a == true OR b == true)", "values": {"a": False, "b": True}}
+    guards = (GuardResult(name="targets-proven"),)
+    text = render_markdown(evaluation(gate_1={**choices, "guards": guards}))
+    rows = ("✅ | one of | ", "❌ | · `a == true` | false", "✅ | · `b == true` | true", "❔ | targets-proven | ")
+    assert "\n".join(f"| {row} |" for row in rows) in text
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from phase_gate.bound import sha256
-from phase_gate.codec import from_json, spell_out
+from phase_gate.codec import spell_out
 from phase_gate.values import Literal, Value, field, fields
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import DOCUMENT_METRICS, NEW_CODE_METRICS, PIPELINE_METRICS, PROOF_METRICS
@@ -203,16 +203,6 @@ def name_tests(slug: str, tier: Tier, ids: Iterable[str], detail: str, change: C
         Finding(slug=slug, tier=tier, id=test_id, file=test_id.partition("::")[0], detail=detail, change=change)
         for test_id in sorted(ids)
     )
-
-
-def place_of(row: Mapping[str, Any]) -> str:
-    """Return the place of a finding in its document."""
-    return from_json(Finding, row).place
-
-
-def is_in_notes(finding: Mapping[str, Any], notes: Iterable[str]) -> bool:
-    """Return whether a note already contains the advisory finding, so that it need not be shown."""
-    return finding["tier"] == "advisory" and finding["detail"] in notes
 
 
 def cap_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -302,11 +302,6 @@ def _opened(gate: Gate1Result | Signal, is_open: bool) -> dict[str, Any]:
     }
 
 
-def who_of(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return the source of each fact, from an evaluation's document."""
-    return {row["name"]: Fact(**row).who for row in document.get("facts", ())}
-
-
 # --- the commands for phases, and the verdict with an open Gate 1; `gate.advice` has the others
 
 

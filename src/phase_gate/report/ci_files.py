@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
-from phase_gate.gate.measured import place_of
-from phase_gate.gate.verdict import Evaluation, ask_gate_1_only, evaluation_to_json, show_next, show_verdict
+from phase_gate.gate.verdict import Evaluation, ask_gate_1_only
 from phase_gate.report.markdown import render_markdown
 from phase_gate.values import Value
 from phase_gate.visible import show_line, show_text
@@ -18,9 +16,6 @@ from phase_gate.workflow.settings import ExitMeaning
 _ANNOTATIONS = 10
 #: Characters of a sentence in an output or a variable.
 _LONGEST = 500
-
-#: Answers that mean that a person is needed.
-_NEEDS_PERSON = frozenset({"blocked", "test-wrong"})
 
 
 class CiOutput(Value):
@@ -66,16 +61,16 @@ def write_for_ci(
     """Write summary and outputs where the environment asks for them."""
     if not is_github(environment):
         return CiOutput()
-    document = evaluation_to_json(ask_gate_1_only(evaluation) if meaning == "gate1" else evaluation)
-    summary = render_markdown(document)
-    words = {**verdict_words(document), "report-path": next(map(str, reports), "")}
+    evaluation = ask_gate_1_only(evaluation) if meaning == "gate1" else evaluation
+    summary = render_markdown(evaluation)
+    words = {**verdict_words(evaluation), "report-path": next(map(str, reports), "")}
     # A random delimiter: no value can end its own text.
     text = outputs(words, delimiter=f"phase-gate-{os.urandom(16).hex()}")
     complaints = [
         *_append(environment.get("GITHUB_STEP_SUMMARY"), summary),
         *_append(environment.get("GITHUB_OUTPUT"), text),
     ]
-    return CiOutput(lines=tuple(annotate(document, meaning=meaning)), complaints=tuple(complaints))
+    return CiOutput(lines=tuple(annotate(evaluation, meaning=meaning)), complaints=tuple(complaints))
 
 
 def _append(name: str | None, text: str) -> list[str]:
@@ -90,34 +85,31 @@ def _append(name: str | None, text: str) -> list[str]:
     return []
 
 
-def annotate(document: Mapping[str, Any], *, meaning: ExitMeaning) -> list[str]:
+def annotate(evaluation: Evaluation, *, meaning: ExitMeaning) -> list[str]:
     """Return at most one annotation per gate: a step has room for ten, and failed tests need it too."""
-    gate_1, gate_2 = document["gate_1"], document["gate_2"]
-    counted = (
-        f"iteration {document['iteration']}" if document["iteration"] is not None else f"{document['run_kind']} run"
-    )
-    where = f"{document['phase']}, {counted}"
-    step = show_next(document["next_command"], document["next_hint"], document["status"])
-    verdict = f"{show_verdict(document['status'], document['reason'])}\nnext: {step}"
+    gate_1, gate_2, iteration = evaluation.gate_1, evaluation.gate_2, evaluation.iteration
+    counted = f"iteration {iteration}" if iteration is not None else f"{evaluation.run_kind} run"
+    where = f"{evaluation.phase}, {counted}"
+    verdict = f"{evaluation.verdict}\nnext: {evaluation.next_step}"
     found: list[str] = []
-    if not gate_1["open"]:
+    if not gate_1.is_open:
         level = "warning" if meaning == "tests" else "error"
-        found.append(_command(level, f"Gate 1 is closed ({where})", verdict, **_place(document)))
-    if gate_2["answer"] in _NEEDS_PERSON:
-        title = f"Gate 2 is {gate_2['answer']}: a person is needed ({where})"
-        found.append(_command("warning", title, f"{gate_2['reason']} ({gate_2['by']})"))
-    elif meaning == "dual" and gate_1["open"] and not gate_2["open"]:
+        found.append(_command(level, f"Gate 1 is closed ({where})", verdict, **_place(evaluation)))
+    if gate_2.calls_person:
+        title = f"Gate 2 is {gate_2.answer}: a person is needed ({where})"
+        found.append(_command("warning", title, f"{gate_2.reason} ({gate_2.by})"))
+    elif meaning == "dual" and gate_1.is_open and not gate_2.is_done:
         found.append(_command("error", f"Gate 2 is closed ({where})", verdict))
     return found
 
 
-def _place(document: Mapping[str, Any]) -> dict[str, str]:
+def _place(evaluation: Evaluation) -> dict[str, str]:
     """Return the place of the first finding that closes a gate, if it is in one file."""
-    closed = {guard["name"] for guard in document["gate_1"]["guards"] if guard["met"] is not True}
-    for row in document["findings"]:
-        if row["tier"] == "hard" and row["file"] and closed & {row["slug"], row["guard"]}:
-            line = {"line": str(row["line"])} if row["line"] else {}
-            return {"file": row["file"], **line, "about": place_of(row)}
+    closed = [guard.name for guard in evaluation.gate_1.guards if guard.met is not True]
+    for each in evaluation.findings:
+        if each.tier == "hard" and each.file and any(map(each.belongs_to, closed)):
+            line = {"line": str(each.line)} if each.line else {}
+            return {"file": each.file, **line, "about": each.place}
     return {}
 
 
@@ -140,20 +132,20 @@ def outputs(words: Mapping[str, str], *, delimiter: str) -> str:
 # --- the verdict in a few words: outputs on GitHub, variables on GitLab, properties in JUnit XML
 
 
-def verdict_words(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return names and values, each in one line, from an evaluation's JSON document."""
+def verdict_words(evaluation: Evaluation) -> dict[str, str]:
+    """Return names and values, each in one line."""
     words = {
-        "can-exit": document["can_exit"],
-        "gate1": document["gate_1"]["open"],
-        "gate2": document["gate_2"]["open"],
-        "phase": document["phase"],
-        "iteration": document["iteration"],
-        "streak": document["metrics"].get("consecutive_green_runs"),
-        "run-kind": document["run_kind"],
-        "status": document["status"],
-        "reason": document["reason"],
-        "next-command": document["next_command"],
-        "next-hint": document["next_hint"],
+        "can-exit": evaluation.can_exit,
+        "gate1": evaluation.gate_1.is_open,
+        "gate2": evaluation.gate_2.is_done,
+        "phase": evaluation.phase,
+        "iteration": evaluation.iteration,
+        "streak": evaluation.metrics.get("consecutive_green_runs"),
+        "run-kind": evaluation.run_kind,
+        "status": evaluation.status,
+        "reason": evaluation.reason,
+        "next-command": evaluation.next_command,
+        "next-hint": evaluation.next_hint,
     }
     return {name: _plain(value) for name, value in words.items()}
 
@@ -166,7 +158,7 @@ def _plain(value: object) -> str:
     return " ".join(show_line(str(value)).split())[:_LONGEST].strip()
 
 
-def render_dotenv(document: Mapping[str, Any]) -> str:
+def render_dotenv(evaluation: Evaluation) -> str:
     """Return one variable per line, without quotes, comments or empty lines: GitLab accepts none."""
-    words = verdict_words(document)
+    words = verdict_words(evaluation)
     return "".join(f"PHASE_GATE_{name.upper().replace('-', '_')}={value}\n" for name, value in words.items())

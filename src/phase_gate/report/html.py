@@ -20,8 +20,8 @@ from markupsafe import Markup
 
 from phase_gate._version import __version__
 from phase_gate.gate.inventory import split_id
-from phase_gate.gate.measured import describe_override, place_of
-from phase_gate.gate.verdict import ANSWERS, HINT_FIRST, who_of
+from phase_gate.gate.measured import describe_override
+from phase_gate.gate.verdict import ANSWERS, HINT_FIRST
 from phase_gate.report.drawing import cell_paths, draw_series, draw_timeline, legend_signs
 from phase_gate.report.markdown import guard_marks, show
 from phase_gate.report.story import CELL_WORDS, SIGNED, Story, short_time
@@ -54,9 +54,9 @@ def render_html(story: Story) -> str:
     page: str = load_template().render(
         story=story,
         verdict=verdict,
-        declared=who_of(verdict or {}),
+        declared={} if verdict is None else {fact.name: fact.who for fact in verdict.facts},
         # The headline has it, unless something came after it.
-        is_current=verdict is not None and story.standing.advice.items() <= verdict.items(),
+        is_current=verdict is not None and story.standing.advice == verdict.advice,
         is_hint_first=story.standing.status in HINT_FIRST,
         proof=proof_section(story.proofs),
         timeline=draw_timeline(story),
@@ -93,7 +93,6 @@ def load_template() -> Template:
         "describe_proof": describe_proof,
         "guard_marks": guard_marks,
         "metric_rows": lambda metrics: [(name, show_value(value)) for name, value in metrics.items()],
-        "place_of": place_of,
         "short_time": short_time,
         "show_value": show_value,
         "split_id": split_id,

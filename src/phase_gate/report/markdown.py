@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from phase_gate.gate.measured import Section, Table, describe_override, is_in_notes, place_of
-from phase_gate.gate.verdict import ANSWERS, HINT_FIRST, show_verdict, who_of
+from phase_gate.gate.measured import Finding, Section, Table, describe_override
+from phase_gate.gate.verdict import ANSWERS, HINT_FIRST, Evaluation, GuardResult
 from phase_gate.report.story import Story, short_time
 from phase_gate.report.text import describe_proof, proof_section, sparkline, unmeasured_guards
 from phase_gate.visible import count, show_line
@@ -68,37 +68,38 @@ def table_rows(table: Table) -> Iterator[str]:
 # --- one verdict
 
 
-def render_markdown(document: Mapping[str, Any]) -> str:
-    """Return the evaluation's JSON document as Markdown."""
-    verdict = show_verdict(document["status"], document["reason"])
-    step = (document["next_command"], document["next_hint"])
-    following = [_next_line(*step, status=document["status"], root=document["root"]), ""] if any(step) else []
+def render_markdown(evaluation: Evaluation) -> str:
+    """Return a verdict as Markdown."""
+    notes = evaluation.notes
+    step = (evaluation.next_command, evaluation.next_hint)
+    following = [_next_line(*step, status=evaluation.status, root=evaluation.root), ""] if any(step) else []
     lines = [
-        f"{REPORT_TITLE}{as_text(document['phase'])}, {_counted(document)}",
+        f"{REPORT_TITLE}{as_text(evaluation.phase)}, {_counted(evaluation)}",
         "",
-        f"**{as_text(verdict)}**",
+        f"**{as_text(evaluation.verdict)}**",
         "",
         *following,
-        *_gates(document),
+        *_gates(evaluation),
     ]
-    for table in document.get("tables", ()):
-        lines += table_rows(Table(**table))
+    for table in evaluation.tables:
+        lines += table_rows(table)
     waived, forced = (
-        [describe_override(row) for row in document["overrides"] if (row["kind"] == "waive") is is_waiver]
+        [describe_override(row) for row in evaluation.overrides if (row["kind"] == "waive") is is_waiver]
         for is_waiver in (True, False)
     )
-    parts = {"Waived": waived, "Overrides": forced, "Warnings": document["warnings"], "Notes": document["notes"]}
+    parts = {"Waived": waived, "Overrides": forced, "Warnings": evaluation.warnings, "Notes": notes}
     for title, rows in parts.items():
         if rows:
             lines += ["", f"{title}:", "", *(f"- {as_text(row)}" for row in rows)]
-    findings = [row for row in document["findings"] if not is_in_notes(row, document["notes"])]
+    # A note may repeat an advisory finding.
+    findings = [each for each in evaluation.findings if each.tier == "hard" or each.detail not in notes]
     if findings:
         lines += ["", "Findings:", "", *map(_finding, findings)]
     return "\n".join(lines) + "\n"
 
 
-def _counted(document: Mapping[str, Any]) -> str:
-    return f"iteration {document['iteration']}" if document["iteration"] is not None else str(document["run_kind"])
+def _counted(evaluation: Evaluation) -> str:
+    return f"iteration {evaluation.iteration}" if evaluation.iteration is not None else evaluation.run_kind
 
 
 def _next_line(command: str, hint: str, *, status: str, root: str) -> str:
@@ -108,39 +109,38 @@ def _next_line(command: str, hint: str, *, status: str, root: str) -> str:
     return f"Next: {shown} in {as_code(root)}"
 
 
-def _gates(document: Mapping[str, Any]) -> Iterator[str]:
-    gate_1, gate_2, declared = document["gate_1"], document["gate_2"], who_of(document)
-    rows, group = [], None
-    for clause in gate_1["clauses"]:
-        if clause.get("group") is not None and clause["group"] != group:
-            is_met = any(each["met"] for each in gate_1["clauses"] if each["group"] == clause["group"])
+def _gates(evaluation: Evaluation) -> Iterator[str]:
+    gate_1, gate_2, rows, group = evaluation.gate_1, evaluation.gate_2, [], None
+    clauses = gate_1.clauses
+    for clause in clauses:
+        if clause.group is not None and clause.group != group:
+            is_met = any(each.met for each in clauses if each.group == clause.group)
             rows.append((_MARKS[is_met], "one of", ""))
-        group = clause.get("group")
-        shown = "not measured" if clause["unknown"] else clause["shown"]
-        shown += "".join(f" ({who})" for name, who in declared.items() if name in clause["values"])
+        group = clause.group
+        shown = "not measured" if clause.unknown else clause.shown
+        shown += "".join(f" ({fact.who})" for fact in evaluation.facts if fact.name in clause.values)
         indent = "" if group is None else "· "
-        rows.append((_MARKS[clause["met"]], Written(indent + as_code(clause["text"])), shown))
-    for guard, met in guard_marks(document):
-        name = f"{guard['name']} (waived)" if guard["waived"] else guard["name"]
-        rows.append((_MARKS[met], name, guard["detail"]))
-    columns = (f"Gate 1: {gate_1['name']}", "", "open" if gate_1["open"] else "closed")
+        rows.append((_MARKS[clause.met], Written(indent + as_code(clause.text)), shown))
+    for guard, met in guard_marks(evaluation):
+        rows.append((_MARKS[met], f"{guard.name} (waived)" if guard.waived else guard.name, guard.detail))
+    columns = (f"Gate 1: {gate_1.name}", "", "open" if gate_1.is_open else "closed")
     yield from table_rows(Table(title="", columns=columns, rows=tuple(rows)))
     yield ""
-    yield f"Gate 2, explicit exit signal: **{ANSWERS[gate_2['answer']]}** {as_text(gate_2['reason'])}".rstrip()
-    if proven := describe_proof(document["metrics"]):
+    yield f"Gate 2, explicit exit signal: **{ANSWERS[gate_2.answer]}** {as_text(gate_2.reason)}".rstrip()
+    if proven := describe_proof(evaluation.metrics):
         yield from ("", f"Proof: {as_text(proven)}")
 
 
-def guard_marks(document: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], bool | None]]:
+def guard_marks(evaluation: Evaluation) -> list[tuple[GuardResult, bool | None]]:
     """Return each guard with its mark: one that holds only for lack of evidence is unknown."""
-    guards = document["gate_1"]["guards"]
-    found = {name for row in document["findings"] for name in (row["slug"], row["guard"])}
-    unmeasured = unmeasured_guards((row["name"] for row in guards if row["met"]), document["metrics"], found)
-    return [(row, None if row["name"] in unmeasured else row["met"]) for row in guards]
+    guards = evaluation.gate_1.guards
+    found = {name for each in evaluation.findings for name in (each.slug, each.guard)}
+    unmeasured = unmeasured_guards((guard.name for guard in guards if guard.met), evaluation.metrics, found)
+    return [(guard, None if guard.name in unmeasured else guard.met) for guard in guards]
 
 
-def _finding(row: Mapping[str, Any]) -> str:
-    return f"- {row['tier']} {as_code(row['slug'])}: {as_text(' '.join((place_of(row), row['detail'])).strip())}"
+def _finding(finding: Finding) -> str:
+    return f"- {finding.tier} {as_code(finding.slug)}: {as_text(f'{finding.place} {finding.detail}'.strip())}"
 
 
 # --- the story of a task: the same parts as the page
@@ -176,8 +176,8 @@ def _story_lines(story: Story) -> Iterator[str]:
             yield from ("", f"### {as_text(title)}", "", *written)
 
 
-def _last_verdict(verdict: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"The last verdict, on {as_text(verdict['phase'])}, {_counted(verdict)}:", "")
+def _last_verdict(verdict: Evaluation) -> Iterator[str]:
+    yield from (f"The last verdict, on {as_text(verdict.phase)}, {_counted(verdict)}:", "")
     yield from _gates(verdict)
 
 
@@ -246,13 +246,13 @@ def _trend(story: Story) -> Iterator[str]:
         yield f"- {series.name} `{sparkline([value - min(values) for value in values])}` {ends}"
 
 
-def _evidence(verdict: Mapping[str, Any]) -> Iterator[str]:
-    yield from map(_finding, verdict["findings"])
-    yield from (f"- override: {as_text(describe_override(row))}" for row in verdict["overrides"])
-    yield from (f"- warning: {as_text(text)}" for text in verdict["warnings"])
-    yield from (f"- note: {as_text(text)}" for text in verdict["notes"])
-    for table in verdict.get("tables", ()):
-        yield from table_rows(Table(**table))
+def _evidence(verdict: Evaluation) -> Iterator[str]:
+    yield from map(_finding, verdict.findings)
+    yield from (f"- override: {as_text(describe_override(row))}" for row in verdict.overrides)
+    yield from (f"- warning: {as_text(text)}" for text in verdict.warnings)
+    yield from (f"- note: {as_text(text)}" for text in verdict.notes)
+    for table in verdict.tables:
+        yield from table_rows(table)
 
 
 def _section(section: Section) -> Iterator[str]:

@@ -66,16 +66,15 @@ def write_reports(paths: Iterable[Path], evaluation: Evaluation, story: Callable
 
 
 def _render(suffix: str, evaluation: Evaluation) -> str:
-    document = evaluation_to_json(evaluation)
     if suffix == ".md":
         from phase_gate.report.markdown import render_markdown
 
-        return render_markdown(document)
+        return render_markdown(evaluation)
     if suffix == ".json":
-        return json.dumps(document, indent=2) + "\n"
+        return json.dumps(evaluation_to_json(evaluation), indent=2) + "\n"
     from phase_gate.report.ci_files import render_dotenv
 
-    return render_dotenv(document)
+    return render_dotenv(evaluation)
 
 
 def write_story(path: Path, story: Story) -> int:

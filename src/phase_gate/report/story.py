@@ -14,6 +14,7 @@ from phase_gate.workflow.names import DONE
 if TYPE_CHECKING:
     from phase_gate.gate.freshness import CurrentStatus
     from phase_gate.gate.state import State
+    from phase_gate.gate.verdict import Evaluation
 
 #: What else happened; `entered`, `claim` and `note` have no sign in the timeline.
 HappeningKind = Literal[
@@ -175,8 +176,8 @@ class Story(Value):
     ledger: LedgerCheck
     state: State
     steps: tuple[PhaseStep, ...] = ()
-    #: The last verdict, as its document.
-    evaluation: Mapping[str, Any] | None = None
+    #: The last verdict.
+    evaluation: Evaluation | None = None
     breaker: Breaker = Breaker()
     runs: tuple[Run, ...] = ()
     #: Runs that are too old to be listed.

@@ -16,7 +16,6 @@ from phase_gate.gate.events import apply
 from phase_gate.gate.freshness import CurrentStatus
 from phase_gate.gate.measured import describe_override
 from phase_gate.gate.state import NEW_STATE, Event, State, load_part
-from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.project import Project
 from phase_gate.report.outcome_rows import COMPARED, Sampled, build_test_history
 from phase_gate.report.story import Happening, HappeningKind, LedgerCheck, PhaseStep, Run, Series, Story
@@ -185,7 +184,7 @@ class StoryBuilder:
             ledger=ledger,
             state=state,
             steps=_steps(state, self._load),
-            evaluation=None if state.evaluation is None else evaluation_to_json(state.evaluation),
+            evaluation=state.evaluation,
             breaker=at_time(state.breaker, at),
             runs=runs,
             runs_left_out=self._begun - len(runs),

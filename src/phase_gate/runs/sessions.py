@@ -192,11 +192,9 @@ class TestRun(RecordedSession):
         evaluation = self.evaluation()
         if evaluation is None:
             return {}
-        from phase_gate.gate.verdict import evaluation_to_json
         from phase_gate.report.ci_files import verdict_words
 
-        words = verdict_words(evaluation_to_json(evaluation))
-        return {f"phase-gate.{name}": word for name, word in words.items()}
+        return {f"phase-gate.{name}": word for name, word in verdict_words(evaluation).items()}
 
     def _as_asked(self, evaluation: Evaluation) -> Evaluation:
         """Return the verdict as a step of a CI job asks for it: most steps ask for Gate 1 only."""
