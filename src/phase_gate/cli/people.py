@@ -13,9 +13,8 @@ from phase_gate.gate.advice import return_command
 from phase_gate.gate.breaker import at_time
 from phase_gate.gate.breaker import reset as reset_breaker
 from phase_gate.gate.events import verdict_of
-from phase_gate.gate.overrides import WORD, Kind, forced_events, override_record
+from phase_gate.gate.overrides import WORD, Kind, Tried, describe_stuck, forced_events, override_record
 from phase_gate.gate.state import Event, State
-from phase_gate.gate.stuck import StuckReport, Tried, describe_stuck
 from phase_gate.gate.verdict import evaluation_to_json
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.store import now
@@ -24,6 +23,7 @@ from phase_gate.visible import count, show_line, show_rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from phase_gate.gate.overrides import StuckReport
     from phase_gate.task import Task
 
 # --- waive one guard's present findings

@@ -11,7 +11,7 @@ from phase_gate.gate.measured import Section, Table
 from phase_gate.visible import count, name_first, pad, shorten_start, show_rows, width_of
 
 if TYPE_CHECKING:
-    from phase_gate.gate.stuck import StuckReport, Tried
+    from phase_gate.gate.overrides import StuckReport, Tried
     from phase_gate.workflow.metrics import MetricValue
 
 #: The least that is shown of a name, whatever width the numbers need.
