@@ -12,7 +12,7 @@ from phase_gate.codec import spell_out, to_json
 from phase_gate.gate.breaker import reset
 from phase_gate.gate.events import apply
 from phase_gate.gate.freshness import assess
-from phase_gate.gate.inventory import Inventory, TestFile, frozen_from_json, inventory_to_json, split_id
+from phase_gate.gate.inventory import Inventory, TestFile, frozen_from_json, split_id
 from phase_gate.gate.judging import judgement_events
 from phase_gate.gate.measured import Finding, Measured, Table
 from phase_gate.gate.order import decide_entry, entry_events
@@ -191,7 +191,7 @@ class History:
         self.state = apply(self.state, event)
 
     def _keep(self, kind: str, value: Any) -> str:
-        document = inventory_to_json(value) if kind == "inventory" else value
+        document = spell_out(value) if kind == "inventory" else value
         text = json.dumps(document, sort_keys=True)
         name = hashlib.sha256(text.encode()).hexdigest()
         if kind == "inventory":

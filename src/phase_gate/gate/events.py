@@ -114,7 +114,7 @@ def _evaluated(state: State, event: Event) -> State:
         evaluation=evaluation,
         evaluation_is_stale=False,
         iteration=max(state.iteration, iteration or 0),
-        breaker=_breaker(state, event),
+        breaker=evaluation.breaker if "breaker" in event.data else state.breaker,
         exited=state.exited and is_call,
         forced=state.forced and is_call,
     )

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 
 from phase_gate.bound import sha256
-from phase_gate.codec import from_json, spell_out, to_json
+from phase_gate.codec import from_json, to_json
 from phase_gate.gate.measured import Finding
 from phase_gate.values import Value, field, replace
 from phase_gate.visible import cut
@@ -101,10 +101,6 @@ def merge_inventories(known: Inventory, found: Inventory) -> Inventory:
         kept = dict.fromkeys((*before.ids, *file.ids))
         files[path] = replace(file, ids=tuple(sorted(kept)), bodies={**before.bodies, **file.bodies})
     return Inventory(files)
-
-
-def inventory_to_json(inventory: Inventory) -> dict[str, Any]:
-    return spell_out(Inventory(dict(sorted(inventory.files.items()))))
 
 
 # --- the freeze: the tests, and the code, data and settings that determine their meaning, compared with those of a run

@@ -334,8 +334,12 @@ def merge_seen(several: Iterable[Seen]) -> Seen:
 
 
 def merge_values(values: Sequence[Any]) -> Any:
-    """Return the union of mappings, tuples or sets."""
+    """Return the union of mappings, tuples or sets; the first text that is not empty; the largest number."""
     first = values[0]
+    if isinstance(first, str):
+        return next(filter(None, values), "")
+    if isinstance(first, int | float):
+        return max(values)
     if isinstance(first, frozenset):
         return first.union(*values)
     if isinstance(first, tuple):

@@ -323,7 +323,7 @@ def _store(run: JudgedRun, rows: tuple[CriterionRow, ...], keep: Callable[[str, 
     tests = _known_tests(run)
     known = keep("inventory", tests)
     odd = () if all_passed(session.outcomes) else session.outcomes.items()
-    documents: dict[str, Any] = {"outcomes": dict(sorted(row for row in odd if row[1] != "passed"))}
+    documents: dict[str, Any] = {"outcomes": dict(row for row in odd if row[1] != "passed")}
     if rows:
         from phase_gate.gate.criteria import table_to_json
 

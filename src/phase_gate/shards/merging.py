@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
 
 from phase_gate.gate.measured import merge_values
 from phase_gate.gate.outcomes import Bucket
@@ -181,7 +180,7 @@ def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Docu
     if deselected and not shared:
         shared.append(f"{len(deselected)} deselected by a hook")
     measured, complaints = _merge_measured(shards)
-    together = {name: _merge([getattr(each, name) for each in facts]) for name in fields(Document)}
+    together = {name: merge_values([getattr(each, name) for each in facts]) for name in fields(Document)}
     together |= {
         "outcomes": _merge_outcomes(facts),
         "exit_status": max({each.exit_status for each in facts} - {0, NOTHING_COLLECTED}, default=0),
@@ -196,16 +195,6 @@ def merge_shards(shards: Sequence[Shard], *, deselected: frozenset[str]) -> Docu
         "surroundings": ", ".join(sorted({each.surroundings for each in facts})),
     }
     return Document(**together)
-
-
-def _merge(values: Sequence[Any]) -> Any:
-    """Merge the values of several sessions by their type."""
-    first = values[0]
-    if isinstance(first, Mapping | tuple | frozenset):
-        return merge_values(values)
-    if isinstance(first, str):
-        return next(filter(None, values), "")
-    return max(values) if isinstance(first, int | float) else first
 
 
 def _merge_outcomes(facts: Sequence[Document]) -> dict[str, Bucket]:
@@ -226,7 +215,7 @@ def _merge_tallies(facts: Sequence[Document], deselected: int) -> dict[str, int]
         total.update(each.tally)
     # Every shard sees these, each time the same ones.
     errors = [each.collection_errors for each in facts]
-    total["errors"] -= sum(map(len, errors)) - len(_merge(errors))
+    total["errors"] -= sum(map(len, errors)) - len(merge_values(errors))
     total["skipped"] -= sum(each.skipped_modules for each in facts) - max(each.skipped_modules for each in facts)
     total["deselected"] = deselected
     return {name: number for name, number in total.items() if number > 0}

@@ -12,9 +12,9 @@ from json import dumps, loads
 from pathlib import Path
 
 from phase_gate.bound import os, sha256, time
-from phase_gate.codec import from_json
+from phase_gate.codec import from_json, spell_out
 from phase_gate.errors import TamperedError
-from phase_gate.gate.inventory import Inventory, frozen_from_json, inventory_to_json
+from phase_gate.gate.inventory import Inventory, frozen_from_json
 from phase_gate.storage.files import (
     FileSystem,
     exists,
@@ -144,8 +144,8 @@ class ObjectStore:
         for name, known in self._inventories.items():
             # Mostly they share their parts, so that comparing only compares identities.
             if known == inventory:
-                return self.keep(inventory_to_json(inventory)) if self._is_old(name, share=0.5) else name
-        name = self.keep(inventory_to_json(inventory))
+                return self.keep(spell_out(inventory)) if self._is_old(name, share=0.5) else name
+        name = self.keep(spell_out(inventory))
         self._inventories[name] = inventory
         return name
 
