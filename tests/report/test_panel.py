@@ -9,7 +9,7 @@ import pytest
 from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.judging import with_breaker
 from phase_gate.gate.measured import TEST_FAILS, Finding, name_tests
-from phase_gate.gate.verdict import Evaluation
+from phase_gate.gate.verdict import Evaluation, GuardResult
 from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.values import replace
 from tests.gate.test_advice import ALTERED, judge
@@ -83,6 +83,13 @@ def test_with_v_it_has_every_clause_and_guard(altered: Evaluation) -> None:
     assert {each for each in missing if each not in text} == set()
     assert "t.py::test_a altered" in text
     assert "\n  ? guards  criteria-covered, targets-proven (not measured)\n" in text, "that is not ticked"
+
+
+def test_a_waived_guard_is_not_named_once_more_as_unmeasured(altered: Evaluation) -> None:
+    guards = (GuardResult(name="targets-proven", met=False, waived=True),)
+    waived = replace(altered, gate_1=replace(altered.gate_1, guards=guards))
+    rows = [line.text for line in render_panel(waived, verbosity=1)]
+    assert [row for row in rows if "targets-proven" in row] == ["  + guards  targets-proven (waived)"]
 
 
 def test_with_qq_it_is_one_line(altered: Evaluation) -> None:

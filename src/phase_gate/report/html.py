@@ -23,9 +23,9 @@ from phase_gate.gate.inventory import split_id
 from phase_gate.gate.measured import describe_override
 from phase_gate.gate.verdict import ANSWERS, HINT_FIRST
 from phase_gate.report.drawing import cell_paths, draw_series, draw_timeline, legend_signs
-from phase_gate.report.markdown import guard_marks, show
+from phase_gate.report.markdown import show
 from phase_gate.report.story import CELL_WORDS, SIGNED, Story, short_time
-from phase_gate.report.text import describe_proof, proof_section, sum_up_criteria
+from phase_gate.report.text import describe_proof, guard_marks, proof_section, sum_up_criteria
 from phase_gate.visible import count
 from phase_gate.workflow.metrics import show_value
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from phase_gate.gate.measured import Finding, Section, Table, describe_override
-from phase_gate.gate.verdict import ANSWERS, HINT_FIRST, Evaluation, GuardResult
+from phase_gate.gate.verdict import ANSWERS, HINT_FIRST, Evaluation
 from phase_gate.report.story import Story, short_time
-from phase_gate.report.text import describe_proof, proof_section, sparkline, unmeasured_guards
+from phase_gate.report.text import describe_proof, guard_marks, proof_section, sparkline
 from phase_gate.visible import count, show_line
 from phase_gate.workflow.metrics import show_value
 from phase_gate.workflow.names import REPORT_TITLE
@@ -129,14 +129,6 @@ def _gates(evaluation: Evaluation) -> Iterator[str]:
     yield f"Gate 2, explicit exit signal: **{ANSWERS[gate_2.answer]}** {as_text(gate_2.reason)}".rstrip()
     if proven := describe_proof(evaluation.metrics):
         yield from ("", f"Proof: {as_text(proven)}")
-
-
-def guard_marks(evaluation: Evaluation) -> list[tuple[GuardResult, bool | None]]:
-    """Return each guard with its mark: one that holds only for lack of evidence is unknown."""
-    guards = evaluation.gate_1.guards
-    found = {name for each in evaluation.findings for name in (each.slug, each.guard)}
-    unmeasured = unmeasured_guards((guard.name for guard in guards if guard.met), evaluation.metrics, found)
-    return [(guard, None if guard.name in unmeasured else guard.met) for guard in guards]
 
 
 def _finding(finding: Finding) -> str:

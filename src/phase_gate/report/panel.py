@@ -230,20 +230,17 @@ def _name(gate: Gate1Result) -> str:
 
 
 def _guards(evaluation: Evaluation) -> Iterator[Line]:
-    from phase_gate.report.text import unmeasured_guards  # here, not above: only for -v
+    from phase_gate.report.text import guard_marks  # here, not above: only for -v
 
-    guards, findings = evaluation.gate_1.guards, evaluation.findings
-    passing = [guard for guard in guards if guard.passes]
-    found = {name for finding in findings for name in (finding.slug, finding.guard)}
-    unmeasured = unmeasured_guards((guard.name for guard in passing), evaluation.metrics, found)
-    waived = [f"{guard.name} (waived)" for guard in passing if guard.waived]
-    holding = [guard.name for guard in passing if not guard.waived and guard.name not in unmeasured]
+    findings, marks = evaluation.findings, guard_marks(evaluation)
+    waived = [f"{guard.name} (waived)" for guard, _ in marks if guard.waived]
+    holding = [guard.name for guard, mark in marks if mark]
+    unmeasured = [guard.name for guard, mark in marks if guard.met and mark is None]
     if waived or holding:
         yield _labeled("  + guards", ", ".join((*waived, *holding)), _GREEN, width=_GUARD)
     if unmeasured:
-        named = ", ".join(guard.name for guard in passing if guard.name in unmeasured)
-        yield _labeled("  ? guards", f"{named} (not measured)", _YELLOW, width=_GUARD)
-    for guard in guards:
+        yield _labeled("  ? guards", f"{', '.join(unmeasured)} (not measured)", _YELLOW, width=_GUARD)
+    for guard, _ in marks:
         if not guard.passes:
             yield _labeled(f"  {_MARKS[guard.met]} guard", f"{guard.name}: {guard.detail}", _RED, width=_GUARD)
             rows = [f"{each.place} {each.detail}".strip() for each in findings if each.belongs_to(guard.name)]

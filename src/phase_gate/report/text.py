@@ -12,6 +12,7 @@ from phase_gate.visible import count, name_first, pad, shorten_start, show_rows,
 
 if TYPE_CHECKING:
     from phase_gate.gate.overrides import StuckReport, Tried
+    from phase_gate.gate.verdict import Evaluation, GuardResult
     from phase_gate.workflow.metrics import MetricValue
 
 #: The least that is shown of a name, whatever width the numbers need.
@@ -45,14 +46,13 @@ _EVIDENCE = {
 }
 
 
-def unmeasured_guards(met: Iterable[str], metrics: Mapping[str, MetricValue], found: Iterable[str]) -> set[str]:
-    """Return the guards that hold only because there was no evidence: they are shown as unknown.
-
-    :param found: slugs of the findings, and the guards they belong to.
-    """
-    names = {name for name, metric in _EVIDENCE.items() if not metrics.get(metric)}
-    names |= {"red-was-seen"} & {*found}
-    return names & {*met}
+def guard_marks(evaluation: Evaluation) -> list[tuple[GuardResult, bool | None]]:
+    """Return each guard with its mark: one that is met only because there was no evidence is unknown."""
+    unmeasured = {name for name, metric in _EVIDENCE.items() if not evaluation.metrics.get(metric)}
+    if any(finding.belongs_to("red-was-seen") for finding in evaluation.findings):
+        unmeasured.add("red-was-seen")
+    guards = evaluation.gate_1.guards
+    return [(guard, None if guard.met and guard.name in unmeasured else guard.met) for guard in guards]
 
 
 # --- criteria and the tests that cover them
