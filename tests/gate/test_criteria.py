@@ -49,7 +49,6 @@ def judgement(outcomes: Mapping[str, Bucket], *, old: str = "", known: str = "",
         odd=frozenset(),
         flaky=frozenset(each for each, bucket in outcomes.items() if bucket == "flaky"),
         targets=frozenset(outcomes) - among(old) - among(known),
-        baseline_total=0,
         baseline_failing=frozenset(),
         recovered=frozenset(),
     )

@@ -197,7 +197,7 @@ def test_a_new_conftest_above_frozen_tests(path: str, is_change: bool) -> None:
     ],
 )
 def test_settings(settings: dict[str, str], told: list[str]) -> None:
-    found = find_changed_settings(FROZEN, settings)
+    found = find_changed_settings(FROZEN.settings, settings)
     assert [f"{finding.id}: {finding.detail}" for finding in found] == told
     assert all((finding.slug, finding.tier) == ("rules-unchanged", "hard") for finding in found)
 
@@ -248,7 +248,7 @@ def test_a_new_module_of_the_name_of_a_helper(path: str, packages: tuple[str, ..
 def test_a_profile_of_hypothesis_is_named_where_it_changed(
     before: dict[str, str], now: dict[str, str], tiers: list[str]
 ) -> None:
-    assert [each.tier for each in find_changed_settings(replace(FROZEN, settings=before), now)] == tiers
+    assert [each.tier for each in find_changed_settings(before, now)] == tiers
 
 
 def test_what_is_told_of_pieces() -> None:

@@ -14,7 +14,6 @@ from phase_gate.gate.state import Case, State
 from phase_gate.gate.verdict import ABSENT, Evaluation, Signal
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.task import Task
-from phase_gate.values import replace
 from phase_gate.workflow.model import Phase, Workflow, name_rules
 
 #: Stores and returns the data that the next phase is compared with, if this phase ends.
@@ -74,7 +73,7 @@ def _changed_rules(store: TaskStore, state: State, workflow: Workflow) -> list[F
         return []
     now = name_rules(to_json(workflow), "workflow ")
     then = {name: text for name, text in frozen.settings.items() if name.startswith("workflow ")}
-    return find_changed_settings(replace(frozen, settings=then), now)
+    return find_changed_settings(then, now)
 
 
 def remember_next(task: Task, *, may_end: bool = True) -> Remembering:

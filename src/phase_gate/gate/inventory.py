@@ -270,7 +270,7 @@ def _find_added(frozen: Frozen, inventory: Inventory, meaning: Meaning) -> Itera
             yield _altered(file=path, detail=what, proof=contents[path], change="added")
 
 
-def find_changed_settings(frozen: Frozen, settings: Mapping[str, str]) -> list[Finding]:
+def find_changed_settings(frozen: Mapping[str, str], now: Mapping[str, str]) -> list[Finding]:
     """Return the changed settings: pytest's and our own."""
     return [
         Finding(
@@ -278,14 +278,14 @@ def find_changed_settings(frozen: Frozen, settings: Mapping[str, str]) -> list[F
             # The environment may choose the profile, for example in CI. The experiment finds tests with fewer inputs.
             tier="advisory" if name == PROFILE else "hard",
             id=name,
-            detail=_show_change(frozen.settings.get(name), settings.get(name)),
-            proof=sha256(repr(settings.get(name)).encode("utf-8", "replace")).hexdigest(),
-            change="added" if name not in frozen.settings else "altered" if name in settings else "gone",
+            detail=_show_change(frozen.get(name), now.get(name)),
+            proof=sha256(repr(now.get(name)).encode("utf-8", "replace")).hexdigest(),
+            change="added" if name not in frozen else "altered" if name in now else "gone",
         )
-        for name in sorted({*frozen.settings, *settings})
-        if frozen.settings.get(name) != settings.get(name)
+        for name in sorted({*frozen, *now})
+        if frozen.get(name) != now.get(name)
         # A test that adds or removes hypothesis does not change the profile.
-        and (name != PROFILE or (name in frozen.settings and name in settings))
+        and (name != PROFILE or (name in frozen and name in now))
     ]
 
 

@@ -82,7 +82,7 @@ def _count_tests(run: JudgedRun) -> dict[str, MetricValue]:
         "tests_missing": len(run.missing),
         "tests_uncollectable": buckets.count("uncollectable"),
         "collection_errors": len(record.session.collection_errors),
-        "baseline_total": judged.baseline_total,
+        "baseline_total": 0 if run.past.baseline is None else run.past.baseline.inventory.number,
         "baseline_failing": len(judged.baseline_failing),
     }
 
@@ -207,7 +207,7 @@ def _frozen_findings(run: JudgedRun, unseen: tuple[str, ...]) -> list[Finding]:
     record, frozen, state = run.record, run.past.frozen, run.state
     findings = [] if frozen is None else find_altered(frozen, record.inventory, record.meaning)
     findings += record.altered_elsewhere
-    findings += [] if frozen is None else find_changed_settings(frozen, record.meaning.settings)
+    findings += [] if frozen is None else find_changed_settings(frozen.settings, record.meaning.settings)
     findings += [
         Finding(slug="red-was-seen", tier="hard", id=module, detail="was missing in RED, is not in the project now")
         for module in _resolved_elsewhere(record)

@@ -153,7 +153,6 @@ class Judgement(Value):
     odd: frozenset[str]
     flaky: frozenset[str]
     targets: frozenset[str]
-    baseline_total: int
     baseline_failing: frozenset[str]
     recovered: frozenset[str]
     #: Passing rows of functions with a failing row: a target is a function, and one red row makes it red.
@@ -213,7 +212,6 @@ def judge_outcomes(
         passing=passing,
         flaky=frozenset(test_id for test_id, bucket in others if bucket == "flaky"),
         targets=targets,
-        baseline_total=0 if past.baseline is None else past.baseline.inventory.number,
         baseline_failing=frozenset(filter(comparison.was_passing, sets["failing"] - waiting)),
         rows_passing=frozenset(each for each in targets if red and each in passing and bare_id(each) in red),
         recovered=frozenset(

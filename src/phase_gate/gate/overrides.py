@@ -16,7 +16,7 @@ from phase_gate.gate.judging import evaluate, judged_event, update
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.order import next_phase
 from phase_gate.gate.state import Case, Event, State
-from phase_gate.gate.verdict import Evaluation, after_exit
+from phase_gate.gate.verdict import Evaluation, Verdict, after_exit, with_advice
 from phase_gate.values import Value, field, replace
 from phase_gate.workflow.model import Phase, Workflow
 from phase_gate.workflow.names import of_task
@@ -86,15 +86,9 @@ def forced_events(
     evaluation = evaluate(case, seen, iteration=state.iteration, run=run)
     word = "skipped" if record["kind"] == "skip" else "forced"
     name = next_phase(state, workflow, phase)[0]
-    command, hint = after_exit(workflow, phase, name, state.task)
-    evaluation = replace(
-        evaluation,
-        forced_exit=True,
-        status="open",
-        reason=f"{phase.name} was {word} by {record['by']} (forced): {record['reason']}",
-        next_command=command,
-        next_hint=hint,
-    )
+    reason = f"{phase.name} was {word} by {record['by']} (forced): {record['reason']}"
+    advice = Verdict("open", reason, *after_exit(workflow, phase, name, state.task))
+    evaluation = replace(with_advice(evaluation, advice), forced_exit=True)
     data = {
         "phase": phase.name,
         "iteration": state.iteration,

@@ -30,7 +30,7 @@ from phase_gate.gate.measuring import find_new_skips, find_weakened, proof_measu
 from phase_gate.gate.outcomes import Judgement, Kind, References, all_passed, judge_outcomes, odd_buckets
 from phase_gate.gate.record import SLOW, JudgedRun, RunRecord
 from phase_gate.gate.state import Event, Run, State, state_to_json
-from phase_gate.gate.verdict import ABSENT, Evaluation, Signal
+from phase_gate.gate.verdict import ABSENT, Evaluation, Signal, Verdict, with_advice
 from phase_gate.values import replace
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
@@ -252,14 +252,10 @@ def _stay(evaluation: Evaluation, state: State, workflow: Workflow) -> Evaluatio
         return replace(evaluation, next_command=run_command(state.phase, state.task), next_hint="")
     # The current phase sent the user here, and would do so again: only a person, or failing tests, can end the loop.
     red = run_command(workflow.first.name, state.task)
-    return replace(
-        evaluation,
-        status="needs-person",
-        reason=f"{evaluation.reason}; {sent_back} keeps {state.phase} closed",
-        next_command="",
-        next_hint=f"take this step's code back ({STASH}), then run: {red}; put the code back after the signal; "
-        f"or have a person waive it: {waive_command(sent_back, state.task)}",
-    )
+    reason = f"{evaluation.reason}; {sent_back} keeps {state.phase} closed"
+    hint = f"take this step's code back ({STASH}), then run: {red}; put the code back after the signal; "
+    hint += f"or have a person waive it: {waive_command(sent_back, state.task)}"
+    return with_advice(evaluation, Verdict("needs-person", reason, next_hint=hint))
 
 
 def _break(run: JudgedRun, evaluation: Evaluation) -> Breaker:
