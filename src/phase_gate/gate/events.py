@@ -136,7 +136,11 @@ def _claimed(state: State, event: Event) -> State:
     low, done, iteration = claim["claims_low"], claim["claims_done"], claim["iteration"]
     claims = Claims(
         iteration=iteration,
-        metrics={name: claim[key] for name, key in _CLAIMED.items()} | {"claim_passed": claim["gate"] == "passed"},
+        metrics={
+            **{name: claim[name] for name in ("indicators", "confidence", "confidence_needed", "claimed_done")},
+            "indicators_needed": claim["threshold"],
+            "claim_passed": claim["gate"] == "passed",
+        },
         leniency=tuple(claim.get("leniency", ())),
         low=low,
         done=done,
@@ -145,16 +149,6 @@ def _claimed(state: State, event: Event) -> State:
         blocked_in=iteration if breaker.exit_blocked > state.breaker.exit_blocked else claims.blocked_in,
     )
     return replace(state, claims=claims, breaker=breaker)
-
-
-#: The metrics of a claim, and their names in its record.
-_CLAIMED: Mapping[str, str] = {
-    "indicators": "indicators",
-    "indicators_needed": "threshold",
-    "confidence": "confidence",
-    "confidence_needed": "confidence_needed",
-    "claimed_done": "claimed_done",
-}
 
 
 def _override(state: State, record: Json) -> State:
