@@ -140,6 +140,9 @@ HONEST = "assert f() == 2"
         pytest.param(["if a:", "    return", HONEST], id="after-if-with-return"),
         pytest.param(["try:", "    g()", "except OSError:", "    return", HONEST], id="after-try-with-return"),
         pytest.param(["for a in b:", "    if a:", "        continue", f"    {HONEST}"], id="after-continue"),
+        pytest.param(["for a in b:", "    if a:", "        return", HONEST], id="after-a-loop-with-return"),
+        pytest.param(["with g():", "    if a:", "        return", HONEST], id="after-with-with-return"),
+        pytest.param(["while a:", "    with g():", "        if a:", "            break", f"    {HONEST}"], id="inner"),
         pytest.param(["with raises(AssertionError):", f"    {HONEST}"], id="raises"),
         pytest.param(["with self.assertRaises(ValueError):", f"    {HONEST}"], id="raises-in-unittest"),
         pytest.param(["with expectation:", f"    {HONEST}"], id="with-that-is-no-call"),
@@ -160,6 +163,7 @@ def test_what_an_honest_test_may_pass_is_left_alone(lines: list[str]) -> None:
     [
         pytest.param(["if a:", "    pass", HONEST], id="after-if-without-a-way-out"),
         pytest.param(["if a:", "    def g():", "        return 1", HONEST], id="a-return-of-another-function"),
+        pytest.param(["for a in b:", "    if a:", "        break", HONEST], id="after-a-loop-that-ends-early"),
         pytest.param(["for a in b:", "    if a:", "        continue", "", HONEST], id="after-the-loop"),
         pytest.param(["for a in b:", f"    {HONEST}"], id="loop"),
         pytest.param(["with open(a):", f"    {HONEST}"], id="with"),

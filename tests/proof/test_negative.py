@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from phase_gate.proof.altering import alter
 from phase_gate.proof.inside import sentinel
 from phase_gate.proof.inside.sentinel import FALSE, TRUE, Nothing
 from phase_gate.proof.negative import empty, read_target
 from phase_gate.proof.sandbox_runs import SENTINEL
+from phase_gate.source.functions import find_changed
 from tests.proof.stories import prove
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(6)]
@@ -182,3 +185,12 @@ def test_nothing_raises_by_itself_and_equals_nothing() -> None:
 def test_a_name_is_taken_from_its_module(imports: str) -> None:
     source = f"{imports}\n\n\ndef test_a():\n    check()\n\n\ndef check():\n    assert calc.two() == 2\n"
     assert read_target("test_a.py::test_a", lambda path: source.encode()).taken == ("shop.calc.two",)
+
+
+def test_a_source_that_python_warns_about_is_read_in_silence() -> None:
+    source = b"def sub(a):\n    return '\\d'\n"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert [each.name for each in find_changed(None, source)] == ["sub"]
+        assert b"return __import__" in empty(source, {"sub"}, "false")
+        assert alter(source, {1}) == (source, {})

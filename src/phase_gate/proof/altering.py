@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Literal
 
 from phase_gate.source.syntax_names import FunctionNode, last_name
+from phase_gate.source.tests import parse_source
 from phase_gate.values import Value, replace
 
 #: How a value is compared: with `==`, with `is`, or as a pattern that has to match a message.
@@ -78,7 +79,7 @@ def alter(source: bytes, wanted: Collection[int]) -> tuple[bytes, dict[int, list
     begins = [0, *(end.end() for end in _LINE_END.finditer(raw))]
     edits: list[tuple[int, int, bytes]] = []
     tests: dict[int, list[Site]] = {}
-    for first_line, test in _walk_tests(ast.parse(text), wanted):
+    for first_line, test in _walk_tests(parse_source(text), wanted):
         for node, site in _find_expected(test):
             begin = begins[node.lineno - 1] + node.col_offset
             end = begins[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
@@ -187,7 +188,7 @@ def _read_block(block: Iterable[ast.stmt], around: Site) -> Iterator[_Found]:
     """Yield the values that checks in a block expect."""
     for statement in block:
         yield from _read(statement, around)
-        if isinstance(statement, ast.If | ast.Match | ast.Try) and _has_way_out(statement):
+        if _may_leave(statement):
             return
 
 
@@ -280,12 +281,24 @@ def _can_be_altered(node: ast.expr, way: Way) -> bool:
     return _is_literal(node) if way == "equal" else constant is None or isinstance(constant, bool)
 
 
-def _has_way_out(statement: ast.stmt) -> bool:
-    """Return whether a conditional statement may leave its block, so that the rest of the block may not run."""
+def _may_leave(statement: ast.stmt) -> bool:
+    """Return whether a statement may or may not leave its block, so that the rest of the block may not run."""
+    match statement:
+        case ast.If() | ast.Match() | ast.Try() | ast.TryStar():
+            return _contains(statement, ast.Return, ast.Continue, ast.Break)
+        case ast.For() | ast.AsyncFor() | ast.While():
+            return _contains(statement, ast.Return)
+        case ast.With() | ast.AsyncWith():
+            return any(map(_may_leave, statement.body))
+    return False
+
+
+def _contains(statement: ast.stmt, *kinds: type[ast.stmt]) -> bool:
+    """Return whether a statement contains one of these kinds, not counting those in nested functions."""
     waiting: list[ast.AST] = [statement]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.Return | ast.Continue | ast.Break):
+        if isinstance(node, kinds):
             return True
         if not isinstance(node, _Parent | ast.Lambda):
             waiting.extend(ast.iter_child_nodes(node))

@@ -222,7 +222,7 @@ def _passes_without_all(target: str, reached: Collection[_Unit]) -> bool:
 
 def _find_line(source: bytes, name: str) -> int:
     """Return the line in which a module binds this name. 1 if that is unknown."""
-    return next((node.lineno for node in ast.parse(source).body if name in bound_names(node)), 1)
+    return next((node.lineno for node in parse_source(source).body if name in bound_names(node)), 1)
 
 
 # --- the source of a target
@@ -290,7 +290,7 @@ def _walk_calls(test: FunctionNode, tree: ast.Module) -> Iterator[ast.Call]:
 
 def empty(source: bytes, names: Collection[str], stub: Stub) -> bytes:
     """Return the source with these functions emptied. Other names are bound to the value of an emptied function."""
-    tree = ast.parse(source)
+    tree = parse_source(source)
     found = [(function, node) for function, node in walk_functions(tree) if function.name in names]
     for function, node in found:
         # Keep the docstring: its examples are tests.
