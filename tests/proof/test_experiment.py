@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from phase_gate.proof import negative, sandbox_runs
-from phase_gate.proof.experiment import judge_target
-from phase_gate.proof.sandbox import Kind
+from phase_gate.proof.experiment import judge_rows, judge_target
+from phase_gate.proof.sandbox import Kind, Sandbox
 from phase_gate.proof.sandbox_runs import Report, SandboxRun, SandboxTest
-from phase_gate.proof.verdicts import Proof, Verdict
+from phase_gate.proof.verdicts import Proof, TargetProof, Verdict
 from phase_gate.values import replace
 from tests.proof.stories import ADD, TEST_ADD, WRONG, prove, verdicts
 
@@ -327,6 +327,22 @@ def test_the_path_of_a_sandbox_is_no_other_value(tmp_path: Path, kind: Kind) -> 
     table = "[(1, (__file__, 2))], ids=['one']"
     proof = step(tmp_path, table, check="double(number) == expected[1]", **_MENDED)
     assert (verdicts(proof), proof.notes) == ({"test_double": "proven"}, ())
+
+
+def test_rows_of_a_file_that_only_a_special_loader_reads_are_named() -> None:
+    before, after = (
+        SandboxRun(
+            seconds=0.1,
+            functions={TARGET: (SandboxTest(id=f"{TARGET}[1]", values={"x": value}, report=PASSED),)},
+        )
+        for value in ("1", "2")
+    )
+    there = Sandbox(root=Path(__file__).parent, contents={"test_a.py": b"(deftest a [x])"})
+    targets = (TargetProof(id=TARGET, verdict="proven"),)
+    assert judge_rows(targets, (before, before), after, there) == (
+        targets,
+        [f"a row has another value with the change: {TARGET}[1] x was 1 in RED, and is 2 now"],
+    )
 
 
 _PROPERTY = """\

@@ -17,6 +17,7 @@ from phase_gate.proof.sandbox import Heard, Kind, Sandbox
 from phase_gate.proof.sandbox_runs import Report, read_heard
 from phase_gate.proof.verdicts import TargetProof
 from phase_gate.storage.fingerprint import take_tree
+from phase_gate.storage.snapshots import FileSnapshot
 from phase_gate.values import replace
 from tests.proof.stories import ADD, LIMIT, TEST_ADD, WRONG, plan, run_in, write
 
@@ -177,6 +178,22 @@ def test_large_data_that_changed_is_named_and_excuses_nothing(tmp_path: Path) ->
     proof = make_proof(replace(trial, now=take_tree(tmp_path).files))
     assert proof.targets[0].verdict == "passes-without"
     assert proof.notes == ("noise.bin was too large to be kept: the sandboxes have it as it is now",)
+
+
+def test_large_data_of_the_beginning_is_left_alone(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    red = {"test_calc.py": TEST_ADD, "calc.py": WRONG, "noise.bin": "in RED"}
+    trial = plan(tmp_path, red, {"calc.py": ADD, "noise.bin": "in GREEN"}, [TARGET])
+    began = FileSnapshot(files={"noise.bin": "another"}, too_large=("noise.bin",))
+    proof = make_proof(replace(trial, began=began))
+    assert (proof.problem, [each.verdict for each in proof.targets]) == ("", ["proven"])
+
+
+def test_a_link_to_nothing_is_no_source(tmp_path: Path) -> None:
+    trial = plan(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD}, [TARGET])
+    (tmp_path / ".#calc.py").symlink_to("user@host.1234")  # the lock of an editor
+    proof = make_proof(replace(trial, now=take_tree(tmp_path).files))
+    assert (proof.problem, [each.verdict for each in proof.targets]) == ("", ["proven"])
 
 
 EXTENSION = """\

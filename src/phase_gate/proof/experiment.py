@@ -67,7 +67,8 @@ class _Experiment:
         ]
         self._sources: dict[str, ChangedSource] = {}
         for path in sorted(self._sandboxes.changed - trial.frozen):
-            if path.endswith(".py"):
+            # A link to nothing, as editors leave it for a lock, is not a source.
+            if path.endswith(".py") and (trial.root / path).exists():
                 text = (trial.root / path).read_bytes()
                 functions = find_changed(self._sandboxes.before.get(path), text)
                 self._sources[path] = ChangedSource(text=text, functions=tuple(functions))
@@ -320,8 +321,12 @@ def find_changed_rows(controls: Runs, treatment: SandboxRun) -> Iterator[tuple[s
 
 def _written_ids(source: bytes) -> set[object]:
     """Return the ids of rows that are written in a test file. Such a row must not change its values."""
-    found = set()
-    for each in named_functions(parse_source(source).body):
+    found: set[object] = set()
+    try:
+        tree = parse_source(source)
+    except SyntaxError:
+        return found  # only a special loader can read it
+    for each in named_functions(tree.body):
         for decorator in each.node.decorator_list:
             for given in ast.walk(decorator):
                 if isinstance(given, ast.keyword) and given.arg in ("id", "ids"):

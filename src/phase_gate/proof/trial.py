@@ -118,7 +118,7 @@ class Sandboxes:
         began, then = self._trial.began, self._trial.then
         if began is None or not self._trial.has_control:
             return frozenset()
-        touched = {*self.changed, *self.before} - self._trial.frozen
+        touched = {*self.changed, *self.before} - self._trial.frozen - {*began.too_large}
         return frozenset(path for path in touched if began.files.get(path) != then.files.get(path))
 
     def beginning(self) -> Sandbox:
