@@ -14,7 +14,7 @@ from phase_gate.proof.sandbox import Kind, Sandbox
 from phase_gate.proof.sandbox_runs import Laboratory, Report, SandboxRun, SandboxTest
 from phase_gate.proof.unfailing import find_unfailing, prove_suite
 from phase_gate.proof.verdicts import TargetProof
-from tests.proof.stories import ADD, WRONG, prove, write
+from tests.proof.stories import ADD, TEST_ADD, WRONG, prove, write
 from tests.support import Project
 
 pytestmark = pytest.mark.processes
@@ -239,6 +239,13 @@ def test_what_looks_otherwise_and_other_reasons(tmp_path: Path) -> None:
         "test_kills_alone": ("not-tried", 0),
     }
     assert "expecting [1000006, 1000009, 1000012, 1000015, 10… instead of [1, 2, 3" in targets["test_long_values"].why
+
+
+def test_a_suite_that_ends_too_early_is_named(tmp_path: Path) -> None:
+    ends = "\n\ndef test_ends():\n    import os\n\n    os._exit(3)\n"
+    write(tmp_path, {"calc.py": ADD, "test_calc.py": f"{TEST_ADD}{ends}"})
+    proof = prove_suite(tmp_path)
+    assert "note: pytest ended too early in test_calc.py::test_ends" in render_suite(proof).text
 
 
 def test_one_that_hangs_is_not_tried(tmp_path: Path) -> None:

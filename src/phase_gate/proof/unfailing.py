@@ -165,7 +165,8 @@ def prove_suite(
         targets = tuple(TargetProof(id=each, verdict="no-change", treatment="passes") for each in passing)
         show("suite: the tests expecting something else")
         targets = tuple(map(_name_untried, find_unfailing(targets, run, sandbox, laboratory)))
-        proof = Proof(targets=targets, problem="" if targets else _describe_no_pass(run))
+        problem = "" if targets else _describe_no_pass(run)
+        proof = Proof(targets=targets, problem=problem, notes=(run.problem,) if run.problem and targets else ())
     except (NoSandboxError, OSError) as error:
         proof = Proof(problem=str(error))
     return replace(proof, seconds=round(time.monotonic() - began, 1), starts=laboratory.starts)
