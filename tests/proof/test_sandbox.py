@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -123,6 +124,46 @@ def test_where_something_is_mounted_below_the_sandbox_is_a_copy(
     assert (verdicts(proof), proof.sandbox) == ({"test_add": "proven"}, "copied")
 
 
+@pytest.mark.parametrize("mounts", ["1 2 0:1 / /a\\040project/data rw - tmpfs tmpfs rw\n", None])
+def test_what_linux_says_about_mounts_is_read_with_care(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mounts: str | None
+) -> None:
+    file = tmp_path / "mounts"
+    monkeypatch.setattr(sandboxes, "_MOUNTS", str(file))
+    monkeypatch.setattr(sandboxes, "_refused", set())
+    if mounts is not None:
+        file.write_text(mounts, encoding="utf-8")
+    assert not sandboxes._may_mount("/a project")
+
+
+def test_servers_of_a_run_that_never_ends_are_ended_with_it(tmp_path: Path, kind: Kind) -> None:
+    started = tmp_path / "started"
+    write(
+        tmp_path / "project",
+        {
+            "test_calc.py": "import pathlib, subprocess, time\n\n\ndef test_add():\n"
+            "    server = subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
+            f"    pathlib.Path({str(started)!r}).write_text(str(server.pid))\n    time.sleep(600)\n"
+        },
+    )
+    assert run_in(Sandbox(root=tmp_path / "project"), "test_calc.py", limit=10).is_late
+    assert has_ended(int(started.read_text(encoding="utf-8")))
+
+
+def test_a_project_is_copied_without_what_can_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = shutil.copy2
+
+    def fail(source: str, target: str) -> object:
+        if "private" in source:
+            raise PermissionError(source)
+        return copy(source, target)
+
+    monkeypatch.setattr(sandboxes, "_refused", {"mounted"})
+    monkeypatch.setattr(shutil, "copy2", fail)
+    write(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": ADD, "private.key": ""})
+    assert enter(tmp_path) == {"test_calc.py::test_add": True}
+
+
 def has_ended(pid: int) -> bool:
     for _ in range(600):
         try:
@@ -164,6 +205,20 @@ def test_settings_that_choose_stop_or_write_have_no_place(tmp_path: Path, kind: 
     # Where no targets are named, the project's own choice counts.
     assert enter(project) == {"test_calc.py::test_add": True}
     assert not report.parent.exists()
+
+
+def test_a_log_and_measurements_outside_stay_as_the_users_run_left_them(
+    tmp_path: Path, kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = [tmp_path / "outside" / name for name in ("run.log", "coverage", "coverage.xml")]
+    for file in kept:
+        write(tmp_path, {f"outside/{file.name}": "from the user's run"})
+    monkeypatch.setenv("COVERAGE_FILE", str(kept[1]))
+    options = f"--log-file={kept[0]} -p pytest_cov --cov=calc --cov-report=xml:{kept[2]} --cov-fail-under=100"
+    project = tmp_path / "project"
+    write(project, {"test_calc.py": TEST_ADD, "calc.py": ADD, "pytest.ini": f"[pytest]\naddopts = {options}\n"})
+    assert enter(project) == {"test_calc.py::test_add": True}
+    assert [file.read_text(encoding="utf-8") for file in kept] == ["from the user's run"] * 3
 
 
 def test_plugins_write_no_report_and_set_no_limit(tmp_path: Path, kind: Kind) -> None:
@@ -216,6 +271,12 @@ def test_a_module_from_an_installed_copy_says_nothing(tmp_path: Path, kind: Kind
     run = run_in(sandbox, "test_calc.py")
     message = "lib/shop/calc.py was imported from an installed copy of it, not from the sandbox"
     assert run.problem == (message if is_stray else "")
+
+
+def test_a_value_that_can_not_be_written_as_text_is_left_out(tmp_path: Path) -> None:
+    head = "import pytest\n\n\ninner = [10**5000]\n\n\n@pytest.mark.parametrize('value', [inner])\n"
+    write(tmp_path, {"test_calc.py": f"{head}def test_add(value):\n    assert value is inner\n"})
+    assert enter(tmp_path) == {"test_calc.py::test_add[value0]": True}
 
 
 @pytest.mark.sampled(1)

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from phase_gate.evidence.process.tree import end_children
 from phase_gate.proof import overlay
 from phase_gate.storage.listing import UNNEEDED_FOLDERS
 from phase_gate.storage.root import is_in_environment
@@ -122,7 +123,12 @@ def visit_sandbox(sandbox: Sandbox, arguments: Iterable[str], order: Mapping[str
 def _may_mount(root: str) -> bool:
     if not sys.platform.startswith("linux") or "mounted" in _refused or shutil.which("unshare") is None:
         return False
-    mounts = Path(_MOUNTS).read_text(encoding="utf-8", errors="surrogateescape")
+    try:
+        mounts = Path(_MOUNTS).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return False
+    for character in "\\ \t\n":  # Linux lists these as octal numbers
+        root = root.replace(character, f"\\{ord(character):03o}")
     # An overlay would hide anything that is mounted below the root.
     points = [row.split()[4] for row in mounts.splitlines() if row.count(" ") > 4]
     return not any(each.startswith(f"{root}/") for each in points)
@@ -230,6 +236,9 @@ def _listen(process: subprocess.Popen[bytes], reading: int, limit: float) -> tup
     try:
         return _read_all(process, reading, limit)
     finally:
+        if process.poll() is None:
+            # It can't stop the servers that its tests have started in sessions of their own.
+            end_children(process.pid)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -300,7 +309,9 @@ def _copy_project(top: str, target: str) -> None:
                 is_inside = f"{real}{os.sep}".startswith(f"{top}{os.sep}")
                 os.symlink(os.path.relpath(real, folder) if is_inside else real, copied)
             elif os.path.isfile(full):
-                shutil.copy2(full, copied)
+                # A file that the user can't read, or that is gone by now, is none that a test needs.
+                with contextlib.suppress(FileNotFoundError, PermissionError):
+                    shutil.copy2(full, copied)
     # Code under test may run git. Locks are optional, so git writes nothing.
     if os.path.exists(repository := os.path.join(top, ".git")):
         os.symlink(repository, os.path.join(target, ".git"))

@@ -82,9 +82,7 @@ class ProcessTree:
 
     def send(self, number: int, pids: Iterable[int]) -> None:
         """Send a signal to these processes."""
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, number)
+        _send(number, pids)
 
 
 def end_marked(mark: str) -> int:
@@ -94,14 +92,24 @@ def end_marked(mark: str) -> int:
     for _ in range(_ROUNDS):
         rows = _rows()
         found = _with_children(_marked(mark, rows), rows) - {os.getpid()}
-        for pid in found:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, KILL)
+        _send(KILL, found)
         if not found:
             break
         ended |= found
         time.sleep(_PAUSE)
     return len(ended)
+
+
+def end_children(leader: int) -> None:
+    """End a running process and all that it has started, as far as processes can be listed."""
+    rows = _rows()
+    _send(KILL, _with_children({leader} & rows.keys(), rows))
+
+
+def _send(number: int, pids: Iterable[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
 
 
 def _marked(mark: str, pids: Iterable[int]) -> set[int]:

@@ -5,6 +5,7 @@ PYTEST_DONT_REWRITE: this file contains no assertions.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sys
@@ -42,6 +43,7 @@ _IN_A_SANDBOX: dict[str, object] = {
     "report_log": None,
     "json_report_file": None,
     "pastebin": None,
+    "log_file": os.devnull,  # without a value, the one of the settings counts
     # The sandbox has its own limits, which do not depend on the load.
     "session_timeout": None,
     # The run belongs to no task.
@@ -67,6 +69,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     if _line is None:
         return (yield)
     _forget_modules(_line)
+    # pytest-cov begins by removing the data of the user's run, which may be outside of the project.
+    early_config.known_args_namespace.cov_source = None
     try:
         result = yield
     except ConftestImportFailure as failure:
@@ -258,9 +262,10 @@ def _effort(item: pytest.Item) -> dict[str, object]:
 
 
 def _spell_plain(value: object) -> str:
-    """Return a value of built-in types as text. Empty if it contains any other type."""
+    """Return a value of built-in types as text. Empty if it contains any other type, or can't be written."""
     if value is None or type(value) in (bool, int, float, complex, str, bytes):
-        return repr(value)
+        with contextlib.suppress(ValueError):  # a number with too many digits
+            return repr(value)
     if not isinstance(value, (dict, list, tuple)):
         return ""  # a set has another order in each run
     texts = [_spell_plain(part) for part in (value.items() if isinstance(value, dict) else value)]
