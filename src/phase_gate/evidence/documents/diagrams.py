@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phase_gate.evidence.documents.library import DIAGRAM_SUFFIXES, Language, Page
+from phase_gate.evidence.process.tree import end_children
 from phase_gate.values import Value
 
 if TYPE_CHECKING:
@@ -200,21 +201,26 @@ def check_plantuml(diagrams: Iterable[Diagram], root: Path, *, timeout: float) -
 def _ask(command: str, diagram: Diagram, root: Path, seconds: float) -> Checked:
     """Return PlantUML's result. Raises OSError if it does not run, and TimeoutExpired if it does not end in time."""
     has_start = _START.search(diagram.text) is not None
-    done = subprocess.run(
+    with subprocess.Popen(
         [command, "-charset", "UTF-8", "-syntax"],
-        input=diagram.text if has_start else f"@startuml\n{diagram.text}\n@enduml\n",
         cwd=(root / diagram.file).parent,  # includes are relative to it
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         encoding="utf-8",
         errors="replace",
-        timeout=seconds,
-        check=False,
-    )
-    found = _PLANTUML_ERROR.search(done.stdout)
-    if found is None and done.returncode == 0 and done.stdout.strip():
+    ) as process:
+        try:
+            text = diagram.text if has_start else f"@startuml\n{diagram.text}\n@enduml\n"
+            answer, _ = process.communicate(text, seconds)
+        finally:
+            if process.poll() is None:
+                end_children(process.pid)  # it may be a script that starts Java
+    found, status = _PLANTUML_ERROR.search(answer), process.returncode
+    if found is None and status == 0 and answer.strip():
         return Checked(diagram=diagram)
     if found is None:
-        return Checked(diagram=diagram, unknown=f"PlantUML ended with {done.returncode} and reported nothing about it")
+        return Checked(diagram=diagram, unknown=f"PlantUML ended with {status} and reported nothing about it")
     # PlantUML counts lines from 0, and @startuml is the first line.
     inner = int(found[1]) - (0 if has_start else 1)
     return Checked(diagram=diagram, flaw=f"PlantUML: {found[2]}", line=diagram.line + max(0, inner))

@@ -101,9 +101,8 @@ def end_marked(mark: str) -> int:
 
 
 def end_children(leader: int) -> None:
-    """End a running process and all that it has started, as far as processes can be listed."""
-    rows = _rows()
-    _send(KILL, _with_children({leader} & rows.keys(), rows))
+    """End a process that was not waited for yet, and all that it has started, as far as processes can be listed."""
+    _send(KILL, _with_children({leader}, _rows()))
 
 
 def _send(number: int, pids: Iterable[int]) -> None:
