@@ -189,6 +189,13 @@ def test_large_data_of_the_beginning_is_left_alone(tmp_path: Path) -> None:
     assert (proof.problem, [each.verdict for each in proof.targets]) == ("", ["proven"])
 
 
+def test_a_deleted_test_file_that_is_waived_keeps_no_other_target_from_its_proof(tmp_path: Path, kind: Kind) -> None:
+    red = {"test_calc.py": TEST_ADD, "test_old.py": TEST_ADD, "calc.py": WRONG}
+    trial = plan(tmp_path, red, {"calc.py": ADD, "test_old.py": None}, [TARGET, "test_old.py::test_add"], took=0.1)
+    proof = make_proof(replace(trial, as_now=frozenset({"test_old.py"})))
+    assert [each.verdict for each in proof.targets] == ["proven", "unknown"]
+
+
 def test_a_link_to_nothing_is_no_source(tmp_path: Path) -> None:
     trial = plan(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD}, [TARGET])
     (tmp_path / ".#calc.py").symlink_to("user@host.1234")  # the lock of an editor

@@ -82,6 +82,10 @@ class Sandbox(Value):
     #: Folders with sources. Their bytecode is left out, because it may be stale.
     folders: frozenset[str] = frozenset()
 
+    def has(self, path: str) -> bool:
+        """Return whether a file exists in the sandbox."""
+        return path in self.contents or (path not in self.left_out and (self.root / path).exists())
+
     def read(self, path: str) -> bytes:
         """Return the content of a file in the sandbox. Raises OSError if it can't be read."""
         return self.contents[path] if path in self.contents else (self.root / path).read_bytes()
