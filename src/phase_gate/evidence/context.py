@@ -66,10 +66,14 @@ class EvidenceContext(Value):
 
 
 class Provider(Protocol):
-    """One kind of evidence. `gate.measured` lists its names, and since when it compares."""
+    """One kind of evidence. `gate.measured` lists its names, and since when it compares.
+
+    By default it measures nothing: it only remembers data for others.
+    """
 
     def measure(self, context: EvidenceContext) -> Measured:
         """Measure. If this raises, all of the provider's names are unknown."""
+        return Measured()
 
     def remember(self, context: EvidenceContext) -> Any:
         """Return data for later comparisons, as JSON. None if there is none."""

@@ -55,10 +55,7 @@ class QualityProvider(Provider):
 
 
 class SourcesProvider(Provider):
-    """Measures nothing. It remembers the sources at the start of a cycle."""
-
-    def measure(self, context: EvidenceContext) -> Measured:
-        return Measured()
+    """Remembers the sources at the start of a cycle."""
 
     def remember(self, context: EvidenceContext) -> Any:
         return None if _find_obstacle(context) else take_sources(context)

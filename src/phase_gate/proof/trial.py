@@ -14,7 +14,6 @@ from typing import Any
 
 from phase_gate.codec import to_json
 from phase_gate.evidence.context import EvidenceContext, Provider
-from phase_gate.gate.measured import Measured
 from phase_gate.proof.sandbox import Sandbox
 from phase_gate.source.pytest_settings import is_test_side
 from phase_gate.storage.git_command import head_of
@@ -158,10 +157,7 @@ def _beside(sources: Iterable[str], suffixes: Iterable[str]) -> frozenset[str]:
 
 
 class ProofProvider(Provider):
-    """Saves the files, and measures nothing: the proof is made when a phase would exit, and recorded in the ledger."""
-
-    def measure(self, context: EvidenceContext) -> Measured:
-        return Measured()
+    """Saves the files. The proof is made when a phase would exit, and recorded in the ledger."""
 
     def remember(self, context: EvidenceContext) -> Any:
         if context.configuration.proof.mode == "off":
@@ -170,7 +166,7 @@ class ProofProvider(Provider):
         return to_json(take_snapshot(context.root, {**files, **hidden_sources(files, context.beside())}))
 
 
-class BeginningProvider(ProofProvider):
+class BeginningProvider(Provider):
     """Saves the files from the start of a cycle: those that the last green cycle left, else the last commit.
 
     The first run of RED would be too late, because its tests, and perhaps stubs, are written by then.
