@@ -237,7 +237,7 @@ def test_which_tests_a_change_brings(tmp_path: Path) -> None:
         },
     )
     change = change_of(tmp_path)
-    assert change.targets == (
+    assert tuple(change.lines) == (
         "shop/tests.py::test_by_pattern",
         "test_new.py::Sums::test_unit",
         "test_old.py::test_changed",
@@ -252,11 +252,11 @@ def test_what_was_merged_meanwhile_is_no_part_of_the_change(tmp_path: Path) -> N
     git(tmp_path, "switch", "-q", "main")
     commit(tmp_path, {"other.py": SUBTRACT, "test_other.py": "def test_other():\n    assert 1\n"})
     git(tmp_path, "switch", "-q", "topic")
-    assert change_of(tmp_path).targets == ("test_calc.py::test_add",)
+    assert tuple(change_of(tmp_path).lines) == ("test_calc.py::test_add",)
     git(tmp_path, "merge", "-q", "--no-edit", "main")
-    assert change_of(tmp_path).targets == ("test_calc.py::test_add",)
+    assert tuple(change_of(tmp_path).lines) == ("test_calc.py::test_add",)
     # As a forge tests it: the merge that is to be, with the base as its first parent.
-    assert change_of(tmp_path, "HEAD^2").targets == ("test_calc.py::test_add",)
+    assert tuple(change_of(tmp_path, "HEAD^2").lines) == ("test_calc.py::test_add",)
 
 
 @pytest.mark.sweep

@@ -11,7 +11,7 @@ from phase_gate.values import Value, field
 from phase_gate.workflow.settings import Configuration
 
 
-def ignore(text: str) -> None:
+def ignore(what: object) -> None:
     """Show nothing, because no user is waiting."""
 
 

@@ -305,16 +305,14 @@ def _contains(statement: ast.stmt, *kinds: type[ast.stmt]) -> bool:
     return False
 
 
-def _kinds(node: ast.expr) -> list[ast.expr]:
-    return node.elts if isinstance(node, ast.Tuple) else [node]
-
-
-def _names_failure(node: ast.expr) -> bool:
-    return any(last_name(each) in _FAILURES for each in _kinds(node))
+def _caught(handler: ast.ExceptHandler) -> list[ast.expr]:
+    """Return the exceptions that a handler names."""
+    kind = handler.type
+    return [] if kind is None else kind.elts if isinstance(kind, ast.Tuple) else [kind]
 
 
 def _lets_through(handler: ast.ExceptHandler) -> bool:
-    kinds = [] if handler.type is None else _kinds(handler.type)
+    kinds = _caught(handler)
     return bool(kinds) and all(isinstance(each, ast.Name) and each.id in _OTHER_EXCEPTIONS for each in kinds)
 
 
@@ -325,7 +323,8 @@ def _swallows(handler: ast.ExceptHandler, around: ast.Try | ast.TryStar) -> bool
         or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
         for each in handler.body
     )
-    return is_mute and not around.orelse and (handler.type is None or _names_failure(handler.type))
+    kinds = {last_name(each) for each in _caught(handler)} or _FAILURES
+    return is_mute and not around.orelse and not kinds.isdisjoint(_FAILURES)
 
 
 def _tables(test: FunctionNode) -> Iterator[tuple[list[str], list[ast.expr], bool]]:

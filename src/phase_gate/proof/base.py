@@ -53,10 +53,6 @@ class Change(Value):
     #: No source changed that a test could depend on.
     has_only_tests: bool = False
 
-    @property
-    def targets(self) -> tuple[str, ...]:
-        return tuple(self.lines)
-
 
 def find_change(root: Path, revision: str, now: Mapping[str, str], *, left_out: Iterable[str] = ()) -> Change:
     """Return the tests and files of a change. Raises NotAllowedError if the revision does not exist.
@@ -178,11 +174,11 @@ def settings_of_root(root: Path) -> tuple[str, ...]:
 
 def prove_change(change: Change, *, seconds: float, show: Show = ignore) -> Proof:
     """Return the proof of the change's tests."""
-    if not change.targets:
+    if not change.lines:
         return Proof()
     trial = Trial(
         root=change.root,
-        targets=change.targets,
+        targets=tuple(change.lines),
         then=FileSnapshot(files=dict(change.then), commit=change.commit),
         now=change.now,
         frozen=change.tests,
@@ -232,7 +228,7 @@ def _tolerate(targets: Targets, old: Collection[str]) -> Targets:
 
 def sum_up(proof: Proof, change: Change) -> str:
     """Return a one-line summary of what the change's tests show."""
-    if not change.targets:
+    if not change.lines:
         return f"no test is new or changed since {change.base}: nothing to prove"
     total, needing = len(proof.targets), sum(each.has("needs") for each in proof.targets)
     if proof.count("no-change") == total:

@@ -118,8 +118,7 @@ class _Experiment:
         targets, sandbox = self._trial.targets, self._sandboxes.treatment()
         run = self._run_watched(sandbox)
         failing = [target for target in targets if run.outcome(target) == "fails"]
-        failures = [failure for target in failing if (failure := run.failure(target)) is not None]
-        missing = [failure.missing for failure in failures]
+        missing = [report.missing for target in failing for report in run.of(target)]
         if needed := self._sandboxes.needed(missing) if failing else []:
             wider = self._sandboxes.treatment(needed)
             again = self._run_watched(wider)
@@ -240,9 +239,8 @@ def judge_target(
     elif verdict == "unknown" or ("refuted" in MEANINGS[verdict].kinds and is_cut):
         # A run that did not end is no evidence against a target.
         verdict, why = "unknown", _why_unknown(target, controls, treatments)
-    elif verdict == "fails-with":
-        first_failure = treatments[0].failure(target)
-        why = first_failure.message if first_failure else ""
+    elif treatment == "fails" and failure is not None:
+        why = failure.message
     return TargetProof(
         id=target,
         verdict=verdict,

@@ -313,7 +313,7 @@ def _copy_project(top: str, target: str) -> None:
                 is_inside = f"{real}{os.sep}".startswith(f"{top}{os.sep}")
                 os.symlink(os.path.relpath(real, folder) if is_inside else real, copied)
             elif os.path.isfile(full):
-                # A file that the user can't read, or that is gone by now, is none that a test needs.
+                # A file that the user can't read, or that has just disappeared, is none that a test needs.
                 with contextlib.suppress(FileNotFoundError, PermissionError):
                     shutil.copy2(full, copied)
     # Code under test may run git. Locks are optional, so git writes nothing.

@@ -15,7 +15,6 @@ from phase_gate.proof.sandbox import Heard, Sandbox, visit_sandbox
 from phase_gate.proof.verdicts import Outcome
 from phase_gate.storage.root import is_in_environment
 from phase_gate.values import Value, field
-from phase_gate.visible import name_first
 
 #: The module with the return value of emptied functions: `inside.sentinel`, under a name that no source can know.
 SENTINEL = f"module_{os.urandom(8).hex()}"
@@ -157,10 +156,8 @@ class Laboratory:
         if self.starts >= MOST_STARTS:
             return SandboxRun(seconds=0.0, problem=f"more than {MOST_STARTS} runs were needed")
         files = dict.fromkeys(split_id(each)[0] for each in wanted)
-        # pytest would refuse to run if one of its files did not exist: its deletion may be waived.
-        paths = [*filter(sandbox.has, files)] if self._paths is None else self._paths
-        if files and not paths and self._paths is None:
-            return SandboxRun(seconds=0.0, problem=f"{name_first(files)} can't be found")
+        # pytest would run nothing if one of several files did not exist: its deletion may be waived.
+        paths = (tuple(filter(sandbox.has, files)) or files) if self._paths is None else self._paths
         order = {
             "watched": watched or {},
             "wanted": sorted(wanted),

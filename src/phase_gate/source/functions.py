@@ -50,8 +50,7 @@ def find_functions(source: bytes | str | None) -> dict[str, Function]:
 def find_changed(before: bytes | str | None, now: bytes | str) -> list[Function]:
     """Return the functions that are new or have another body."""
     known = find_functions(before)
-    present = find_functions(now)
-    return [each for name, each in present.items() if name not in known or known[name].hash != each.hash]
+    return [each for name, each in find_functions(now).items() if name not in known or known[name].hash != each.hash]
 
 
 def walk_functions(tree: ast.Module) -> Iterator[tuple[Function, FunctionNode]]:

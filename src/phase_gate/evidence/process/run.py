@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Literal
 
+from phase_gate.evidence.context import ignore
 from phase_gate.evidence.process.output import Output, Pipes, find_secrets
-from phase_gate.evidence.process.tree import KILL, MARK, Interrupts, ProcessTree
+from phase_gate.evidence.process.tree import KILL, MARK, Interrupts, ProcessTree, send
 from phase_gate.values import Value
 
 How = Literal["ended", "timed-out", "interrupted", "not-started"]
@@ -42,10 +43,6 @@ class Ended(Value):
     problem: str = ""
     #: The signal that interrupted this process. 0 if there was none.
     interrupted_by: int = 0
-
-
-def ignore(seconds: float) -> None:
-    """Show nothing, because no user is waiting."""
 
 
 def run_process(
@@ -181,7 +178,7 @@ class _Watch:
                     return
                 # Repeat, because the tree may start more processes. But signal each process once, because a program may
                 # skip its cleanup at the second signal.
-                self._tree.send(number, living - signaled)
+                send(number, living - signaled)
                 signaled |= living
                 self._take(self._pipes.read(_POLL))
                 is_in_a_hurry = number == signal.SIGTERM and self._interrupts.count > 1

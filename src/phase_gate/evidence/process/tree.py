@@ -80,10 +80,6 @@ class ProcessTree:
             return []
         return [-self._leader]
 
-    def send(self, number: int, pids: Iterable[int]) -> None:
-        """Send a signal to these processes."""
-        _send(number, pids)
-
 
 def end_marked(mark: str) -> int:
     """End the processes of a command whose parent died. Return their number."""
@@ -92,7 +88,7 @@ def end_marked(mark: str) -> int:
     for _ in range(_ROUNDS):
         rows = _rows()
         found = _with_children(_marked(mark, rows), rows) - {os.getpid()}
-        _send(KILL, found)
+        send(KILL, found)
         if not found:
             break
         ended |= found
@@ -102,10 +98,11 @@ def end_marked(mark: str) -> int:
 
 def end_children(leader: int) -> None:
     """End a process that was not waited for yet, and all that it has started, as far as processes can be listed."""
-    _send(KILL, _with_children({leader}, _rows()))
+    send(KILL, _with_children({leader}, _rows()))
 
 
-def _send(number: int, pids: Iterable[int]) -> None:
+def send(number: int, pids: Iterable[int]) -> None:
+    """Send a signal to these processes."""
     for pid in pids:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
