@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.blocks import ROOT, pages
+from tests.docs.blocks import ROOT
 
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} (.+)$", re.M)
@@ -31,9 +31,26 @@ FORBIDDEN = re.compile(
 )
 
 
+#: Folders whose files are the project's, tracked or not yet. Beside them lie an editor's files, notes, environments.
+_FOLDERS = (".ci", ".github", "bench", "docs", "examples", "plugin", "scripts", "src", "tests")
+
+
+@cache
+def our_files() -> tuple[Path, ...]:
+    """Return what git tracks, and what it would of our folders; where there is no repository, all of them."""
+    git = ["git", "-C", str(ROOT), "ls-files", "-z"]
+    asked = (["--cached"], ["--others", "--exclude-standard", *_FOLDERS])
+    done = [subprocess.run([*git, *words], capture_output=True, check=False) for words in asked]
+    if any(each.returncode for each in done):
+        inside = (path for folder in _FOLDERS for path in (ROOT / folder).rglob("*"))
+        found = [*ROOT.glob("*.md"), *(path for path in inside if "__pycache__" not in path.parts)]
+    else:
+        found = [ROOT / each for said in done for each in said.stdout.decode("utf-8").split("\0")]
+    return tuple(path for path in found if path.is_file())
+
+
 def documents() -> list[Path]:
-    of_the_top = [path for path in sorted(ROOT.glob("*.md")) if path.name != "README.md"]
-    return [*pages(), *of_the_top, ROOT / "plugin" / "README.md", *sorted((ROOT / "examples").rglob("*.md"))]
+    return sorted(path for path in our_files() if path.suffix == ".md")
 
 
 def name(path: Path) -> str:
@@ -77,7 +94,7 @@ def test_the_repository_has_one_address() -> None:
     expected = REPOSITORY.removeprefix("https://")
     found = {
         f"{name(path)}: {address}"
-        for path in tracked_files()
+        for path in our_files()
         if path.suffix in (".md", ".toml", ".yml", ".yaml", ".cff", ".py")
         for address in _ADDRESS.findall(path.read_text(encoding="utf-8"))
         if re.sub(r"uses: |githubusercontent.com/", "github.com/", address) != expected
@@ -92,26 +109,10 @@ def test_the_plugin_s_page_on_a_package_index_has_no_links_into_the_checkout() -
     assert [target for target in targets if not target.startswith(("https://", "#"))] == []
 
 
-@cache
-def tracked_files() -> tuple[Path, ...]:
-    """Return what git tracks, or would; where there is no repository, every file in our folders."""
-    done = subprocess.run(
-        ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode == 0:
-        names = done.stdout.decode("utf-8").split("\0")
-        return tuple(path for each in names if each and (path := ROOT / each).is_file())
-    folders = ("src", "tests", "docs", "examples", "bench", "scripts")
-    found = (path for folder in folders for path in (ROOT / folder).rglob("*"))
-    return tuple(path for path in found if path.is_file() and "__pycache__" not in path.parts)
-
-
 def find_in_files(pattern: re.Pattern[str], *, skip: str = "") -> list[str]:
     return [
         f"{name(path)}:{number}: {line.strip()}"
-        for path in tracked_files()
+        for path in our_files()
         if path != Path(__file__) and not (skip and name(path).startswith(skip))  # here stands the list itself
         for number, line in enumerate(_text_of(path).splitlines(), start=1)
         if pattern.search(line)
