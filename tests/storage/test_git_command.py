@@ -19,7 +19,7 @@ pytestmark = pytest.mark.processes
 def test_outside_of_any_no_process_is_started(tmp_path: Path, fake_git: Callable[[str], Path]) -> None:
     calls = fake_git('exec "$REAL" "$@"')
     with pytest.raises(NoGitError):
-        run_git(str(tmp_path), "rev-parse", "--show-toplevel")
+        run_git(tmp_path.anchor, "rev-parse", "--show-toplevel")  # temporary files may lie in a repository
     assert calls.read_text() == ""
 
 
@@ -47,7 +47,7 @@ def test_a_folder_that_is_a_repository_itself_is_none(repo: Path, place: Callabl
 def test_git_is_called_in_one_place() -> None:
     """Whoever calls it elsewhere runs what a repository's settings name."""
     home = Path(phase_gate.__file__).parent
-    elsewhere = [path for path in home.rglob("*.py") if re.search(r"""\[\s*["']git["']\s*,""", path.read_text())]
+    elsewhere = [path for path in home.rglob("*.py") if re.search(r"""\[\s*["']git["']\s*,""", path.read_text("utf-8"))]
     assert elsewhere == []
 
 
