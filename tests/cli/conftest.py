@@ -7,9 +7,7 @@ stored names the folder. Commands are called in this process, except where the p
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
-import pkgutil
 import re
 import shutil
 import time
@@ -20,7 +18,6 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-import phase_gate
 from phase_gate.cli import main
 from phase_gate.cli.doctor import Diagnosis
 from phase_gate.gate.state import Event
@@ -30,11 +27,6 @@ from phase_gate.storage.store import TaskStore
 from tests.storage.stores import contents
 from tests.support import CALC, FAILING_TESTS, OURS, Project, Result
 from tests.warm import WarmServer
-
-# An inner session forgets what it imported: out here each module is read once, not once a session.
-for _module in pkgutil.walk_packages(phase_gate.__path__, "phase_gate."):
-    if not _module.name.endswith("__main__"):
-        importlib.import_module(_module.name)
 
 PYTEST = ("-m", "pytest", *OURS, "-q")
 COMMAND = ("-m", "phase_gate.cli")
@@ -118,6 +110,7 @@ class Stories:
             shutil.rmtree(root)
         before, files, commands = STORIES[name]
         work = self._folder / f"{name}.unfinished"
+        shutil.rmtree(work, ignore_errors=True)  # of a test that was stopped while it built this
         work.mkdir()
         self.copy_to(work, before)
         for path, text in files.items():
