@@ -89,4 +89,4 @@ class Terminal:
 
     def end(self) -> int:
         self.read_until(None)
-        return self.process.wait(timeout=30)
+        return self.process.wait()

@@ -147,7 +147,7 @@ def at_terminal() -> Iterator[Callable[..., Terminal]]:
     for each in opened:
         if each.process.poll() is None:
             each.process.send_signal(signal.SIGTERM)  # so that it ends its agent, too
-            each.process.wait(timeout=30)
+            each.process.wait()
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ def start() -> Iterator[Start]:
     for driver in started:
         if driver.poll() is None:
             driver.send_signal(signal.SIGTERM)
-            driver.communicate(timeout=30)
+            driver.communicate()
 
 
 @pytest.fixture

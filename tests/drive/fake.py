@@ -9,7 +9,7 @@ again, and without one an honest report or verdict is written. A turn may have:
     vote     {key: value} for the file of a vote; `answer`: for the signal; `report`: over an honest one, null: none
     text     the answer as it is
     say      what it prints; `err`: on standard error
-    spawn    starts a child that outlives it and appends to `spawned.txt`
+    spawn    starts a child that outlives it; its pid is in `spawned.txt`
     sleep    seconds; `until`: a file that it waits for; `exit`: what it ends with
     expect   texts that its prompt has to have: it ends with 99, and without an answer, where one is missing
 """
@@ -67,8 +67,8 @@ def work(turn: dict[str, Any]) -> None:
     for command in turn.get("run", ()):
         subprocess.run(command, shell=True, check=False, stdout=sys.stderr)
     if turn.get("spawn"):
-        code = "import time\nwhile True:\n    open('spawned.txt', 'a').write('x')\n    time.sleep(0.05)"
-        subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+        Path("spawned.txt").write_text(str(child.pid))
     print(turn.get("err", ""), file=sys.stderr, end="", flush=True)
     print(turn.get("say", ""), end="", flush=True)
 

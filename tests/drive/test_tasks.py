@@ -9,7 +9,7 @@ import pytest
 
 from tests.drive.conftest import Start
 from tests.drive.team import TaskList, Turn, call, slug_of, works
-from tests.evidence.processes import is_alive
+from tests.evidence.processes import has_ended
 
 pytestmark = [pytest.mark.processes, pytest.mark.sampled(2)]
 
@@ -255,9 +255,9 @@ def test_a_killed_driver_is_taken_over(task_list: TaskList, role: str, start: St
     pid = task_list.agent_sleeps(role)
     assert task_list.drive().code == 13, "one drive at a time"
     driver.send_signal(signal.SIGKILL)
-    driver.communicate(timeout=30)
+    driver.communicate()
     rows = task_list.rows(code=0)
-    assert not is_alive(pid)
+    assert has_ended(pid)
     assert "an earlier driver died" in rows[0]["text"]
     assert task_list.status(1) == "APPROVED"
     assert task_list.turns(1, "executor") == (2 if role == "executor" else 1)
@@ -269,7 +269,7 @@ def test_one_interrupt_ends_after_the_step(task_list: TaskList, start: Start) ->
     driver = start(task_list)
     task_list.agent_sleeps("executor")
     driver.send_signal(signal.SIGINT)
-    out, _ = driver.communicate(timeout=60)
+    out, _ = driver.communicate()
     assert driver.returncode == 130, out
     assert task_list.status(1) == "VERIFYING", "its report is handed in"
     task_list.rows(code=0)
@@ -282,9 +282,9 @@ def test_two_interrupts_end_at_once(task_list: TaskList, start: Start) -> None:
     pid = task_list.agent_sleeps("executor")
     driver.send_signal(signal.SIGINT)
     driver.send_signal(signal.SIGTERM)
-    driver.communicate(timeout=60)
+    driver.communicate()
     assert driver.returncode == 130
-    assert not is_alive(pid)
+    assert has_ended(pid)
     assert [row["data"]["failure"]["counts"] for row in task_list.ledger(1, "attempt-failed")] == [False]
     task_list.rows(code=0)
     assert task_list.failures(1) == ["EXECUTION_FAILURE"], "on the record, and not counted"

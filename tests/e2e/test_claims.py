@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from types import ModuleType
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from tests.claims.test_blocks import DOYAKEN, EXIT, PRP
 from tests.e2e.sessions import ledger
+from tests.evidence.processes import wait_for
 from tests.support import OURS, Project, Result
 
 #: The source document's block, as it stands there.
@@ -327,7 +327,9 @@ def test_the_chain_in_its_order(project: Project) -> None:
 @pytest.mark.criterion("SE-10")
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT")
 def test_sigint_ends_the_run_at_once(project: Project) -> None:
-    project.write(test_slow="import time\n\n\ndef test_slow():\n    open('began', 'w').close()\n    time.sleep(60)\n")
+    project.write(
+        test_slow="import time\n\n\ndef test_slow():\n    open('began', 'w').write('x')\n    time.sleep(600)\n"
+    )
     # As at a terminal: whoever runs this suite in the background has it ignored, and children inherit that.
     heard = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)"
     runner = f"{heard}; import pytest; sys.exit(pytest.main(sys.argv[1:]))"
@@ -338,11 +340,9 @@ def test_sigint_ends_the_run_at_once(project: Project) -> None:
         stderr=subprocess.DEVNULL,
     ) as process:
         try:
-            while not (project.root / "began").exists():
-                assert process.poll() is None
-                time.sleep(0.02)
+            wait_for(project.root / "began")
             process.send_signal(signal.SIGINT)
-            assert process.wait(60) == 2
+            assert process.wait() == 2
         finally:
             process.kill()
     (run,) = project.call("history", "--json").document["runs"]

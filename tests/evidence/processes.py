@@ -8,27 +8,29 @@ from pathlib import Path
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether a process lives; one that was ended a moment ago may still be there as a name."""
-    for _ in range(100):
-        try:
-            os.kill(pid, 0)
-            state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-        except (ProcessLookupError, FileNotFoundError):
-            return False
-        if state == "Z":
-            return False
+    """Tell whether a process is there, and not only its name."""
+    try:
+        os.kill(pid, 0)
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+    return state != "Z"
+
+
+def has_ended(pid: int) -> bool:
+    """Tell whether a process is gone; one that was ended a moment ago ends when it is its turn."""
+    for _ in range(600):
+        if not is_alive(pid):
+            return True
         time.sleep(0.05)
-    return True
+    return False
 
 
 def wait_for(path: Path) -> str:
-    """Return what a child wrote into a file, as soon as it did."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if path.exists() and (text := path.read_text(encoding="utf-8")):
-            return text
+    """Return what a child wrote into a file, as soon as it did: the time limit is that of the test."""
+    while not (path.exists() and (text := path.read_text(encoding="utf-8"))):
         time.sleep(0.02)
-    raise AssertionError(f"{path.name} never came")
+    return text
 
 
 class Reached(float):

@@ -14,7 +14,7 @@ from phase_gate.evidence.gathering import gather_evidence
 from phase_gate.gate.measured import Measured
 from phase_gate.workflow.settings import EvidenceCommand
 from tests.evidence.folders import Folder
-from tests.evidence.processes import Reached, is_alive
+from tests.evidence.processes import Reached, has_ended
 
 pytestmark = pytest.mark.processes
 
@@ -55,7 +55,7 @@ def test_one_that_takes_too_long_is_unknown_and_ended_with_its_children(tmp_path
     assert measured.metrics == {}
     assert "build_ok is unknown" in measured.warnings[0]
     assert "did not end within 60 s" in measured.warnings[0]
-    assert not is_alive(int((tmp_path / "pids").read_text(encoding="utf-8")))
+    assert has_ended(int((tmp_path / "pids").read_text(encoding="utf-8")))
 
 
 def test_one_that_is_not_there_is_unknown(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from phase_gate.evidence.process import run as processes
 from phase_gate.evidence.process.run import Ended, run_process
 from phase_gate.evidence.process.tree import MARK, PatientInterrupts, end_marked
 from phase_gate.storage.files import FileSystem
-from tests.evidence.processes import Reached, is_alive, wait_for
+from tests.evidence.processes import Reached, has_ended, is_alive, wait_for
 
 pytestmark = pytest.mark.processes
 
@@ -123,21 +122,21 @@ def let_escape(tmp_path: Path, how: str) -> None:
     """Run a command whose child tries to get away, until its time is over."""
     code = f"""
     import os, shlex, subprocess, sys, time
-    sleep = "import os, time; open('pid.new', 'w').write(str(os.getpid())); os.rename('pid.new', 'pid'); time.sleep(60)"
+    sleep = "import os, time; open('pid.new', 'w').write(str(os.getpid())); os.rename('pid.new', 'pid'); time.sleep(99)"
     child = [sys.executable, "-c", sleep]
     deaf = [sys.executable, "-c", "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + sleep]
     {ESCAPES[how]}
     while not os.path.exists("pid"):
         time.sleep(0.01)
     os.write(1, b"before the end\\n")
-    time.sleep(60)
+    time.sleep(600)
     """
     command = script(tmp_path, code)
     # Not after some seconds, but when the child is there: a busy machine is no reason to fail.
     ended = run(tmp_path, command, timeout=Reached(tmp_path / "log" / "verify.txt"))
     assert (ended.code, ended.how) == (None, "timed-out")
     assert text(ended.output) == "before the end\n"
-    assert not is_alive(int(text(tmp_path / "pid")))
+    assert has_ended(int(text(tmp_path / "pid")))
 
 
 def test_a_time_out_gives_time_to_tidy_up(tmp_path: Path) -> None:
@@ -145,7 +144,7 @@ def test_a_time_out_gives_time_to_tidy_up(tmp_path: Path) -> None:
     import os, signal, sys, time
     signal.signal(signal.SIGTERM, lambda *_: (os.write(1, b"tidied up\\n"), sys.exit(0)))
     os.write(1, b"ready\\n")
-    time.sleep(60)
+    time.sleep(600)
     """
     ended = run(tmp_path, script(tmp_path, code), timeout=Reached(tmp_path / "log" / "verify.txt"))
     assert (ended.code, ended.how) == (None, "timed-out")
@@ -155,18 +154,16 @@ def test_a_time_out_gives_time_to_tidy_up(tmp_path: Path) -> None:
 def test_after_its_end_its_group_is_ended_and_no_server(tmp_path: Path, left_over: list[int]) -> None:
     code = """
     import subprocess, sys
-    one = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    two = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+    one = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    two = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
     print(one.pid, two.pid)
     """
-    began = time.monotonic()
     ended = run(tmp_path, script(tmp_path, code))
     child, server = map(int, text(ended.output).split())
     left_over.append(server)
     assert (ended.code, ended.how) == (0, "ended")
-    assert not is_alive(child)
-    os.kill(server, 0)
-    assert time.monotonic() - began < 50, "whoever holds the pipe open is not waited for"
+    assert has_ended(child)
+    assert is_alive(server), "whoever holds the pipe open is not waited for"
 
 
 def test_a_server_that_is_left_running_prints_as_much_as_it_likes(tmp_path: Path, left_over: list[int]) -> None:
@@ -198,7 +195,7 @@ print(ended.how, ended.code, ended.interrupted_by, flush=True)
 def interrupt(tmp_path: Path, number: int, *, before: str = "", after: str = "", twice: bool = False) -> str:
     (tmp_path / "outer.py").write_text(OUTER.format(before=before, after=after), encoding="utf-8")
     then = "while :; do sleep 0.1; done" if twice else "wait; wait"
-    command = f"trap 'echo asked > asked' TERM; echo started; sleep 60 & echo $! > pid.new; mv pid.new pid; {then}"
+    command = f"trap 'echo asked > asked' TERM; echo started; sleep 600 & echo $! > pid.new; mv pid.new pid; {then}"
     outer = subprocess.Popen(
         [sys.executable, "outer.py", command], cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -207,8 +204,8 @@ def interrupt(tmp_path: Path, number: int, *, before: str = "", after: str = "",
     if twice:
         wait_for(tmp_path / "asked")
         outer.send_signal(number)
-    out, _ = outer.communicate(timeout=120)
-    assert not is_alive(pid)
+    out, _ = outer.communicate()
+    assert has_ended(pid)
     return out.strip()
 
 
@@ -310,7 +307,7 @@ def test_nothing_is_left_where_that_is_asked_for(tmp_path: Path, left_over: list
     ended = run(tmp_path, script(tmp_path, LEAVES), leaves_none=True)
     pid = int(text(ended.output))
     left_over.append(pid)
-    assert (ended.how, ended.code, is_alive(pid)) == ("ended", 0, False)
+    assert (ended.how, ended.code, has_ended(pid)) == ("ended", 0, True)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes can't be looked at elsewhere")
@@ -323,7 +320,7 @@ def test_what_a_dead_starter_left_is_found_by_its_mark(tmp_path: Path, left_over
     wait_for(tmp_path / "child")
     wait_for(tmp_path / "other")
     assert end_marked("feedface") == 1
-    assert child.wait(timeout=30) == -signal.SIGKILL
+    assert child.wait() == -signal.SIGKILL
     assert other.poll() is None
     assert end_marked("feedface") == 0
     other.kill()

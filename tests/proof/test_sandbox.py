@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, cast
@@ -19,6 +18,7 @@ from phase_gate.proof import overlay
 from phase_gate.proof import sandbox as sandboxes
 from phase_gate.proof.sandbox import Kind, Sandbox
 from tests.conftest import ROOT
+from tests.evidence.processes import has_ended, wait_for
 from tests.proof.conftest import namespaces_work
 from tests.proof.stories import ADD, TEST_ADD, WRONG, prove, run_in, verdicts, write
 from tests.storage.repositories import git
@@ -104,10 +104,10 @@ def test_a_forked_child_speaks_for_nobody(tmp_path: Path, kind: Kind) -> None:
 
 def test_a_child_that_is_left_behind_keeps_nobody_waiting(tmp_path: Path, kind: Kind) -> None:
     test = (
-        "import os, time\n\n\ndef test_add():\n    if os.fork() == 0:\n        time.sleep(600)\n        os._exit(0)\n"
+        "import os, time\n\n\ndef test_add():\n    if os.fork() == 0:\n        time.sleep(6000)\n        os._exit(0)\n"
     )
     write(tmp_path, {"test_calc.py": test})
-    run = run_in(Sandbox(root=tmp_path), "test_calc.py", limit=60)
+    run = run_in(Sandbox(root=tmp_path), "test_calc.py")
     assert (run.problem, run.is_late) == ("", False)
 
 
@@ -162,18 +162,6 @@ def test_a_project_is_copied_without_what_can_not_be_read(tmp_path: Path, monkey
     monkeypatch.setattr(shutil, "copy2", fail)
     write(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": ADD, "private.key": ""})
     assert enter(tmp_path) == {"test_calc.py::test_add": True}
-
-
-def has_ended(pid: int) -> bool:
-    for _ in range(600):
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(") ")[2][0]
-        except OSError:
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def test_links_are_replaced_never_followed(tmp_path: Path) -> None:
@@ -357,11 +345,9 @@ def test_nothing_is_left_of_a_proof_that_was_killed(
     monkeypatch.setattr(tempfile, "tempdir", str(made))
     command = [sys.executable, "-c", MAKES, kind, str(root), str(started)]
     with subprocess.Popen(command, cwd=ROOT, env={**os.environ, "TMPDIR": str(made)}) as maker:
-        while not started.exists():
-            assert maker.poll() is None
-            time.sleep(0.02)
+        pid = int(wait_for(started))
         os.kill(maker.pid, signal.SIGKILL)
-    assert has_ended(int(started.read_text(encoding="utf-8")))
+    assert has_ended(pid)
     assert str(tmp_path) not in Path("/proc/self/mountinfo").read_text(encoding="utf-8")
     assert sorted(path.name for path in root.iterdir()) == ["calc.py", "test_calc.py"]
 

@@ -95,15 +95,10 @@ class Database:
         settings = (f"port={self.port}", "listen_addresses=127.0.0.1", f"unix_socket_directories={self.folder}")
         words = (word for each in settings for word in ("-c", each))
         self._process = self.spawn("postgres", "-D", self.data, *words, *self._options)
-        self.wait_for(self.port)
-
-    def wait_for(self, port: int) -> None:
-        """Wait until it takes connections, or what listens at another port."""
         from psycopg import pq
 
-        end = time.monotonic() + 60
-        while pq.PGconn.ping(f"host=127.0.0.1 port={port}".encode()) != pq.Ping.OK:
-            assert time.monotonic() < end, self._log()
+        while pq.PGconn.ping(f"host=127.0.0.1 port={self.port}".encode()) != pq.Ping.OK:
+            assert self._process.poll() is None, self._log()
             time.sleep(0.02)
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:

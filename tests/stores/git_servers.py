@@ -33,10 +33,9 @@ def serve_by_ssh(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
         process = subprocess.Popen(command, stdout=log, stderr=log)
     ask = f"ssh -i {folder / 'user'} -p {port} -o StrictHostKeyChecking=no -o UserKnownHostsFile={os.devnull}"
     try:
-        end = time.monotonic() + 30
-        while subprocess.run([*ask.split(), "127.0.0.1", "true"], capture_output=True, check=False).returncode:
-            assert process.poll() is None, (folder / "sshd.log").read_text()
-            assert time.monotonic() < end, (folder / "sshd.log").read_text()
+        while (asked := subprocess.run([*ask.split(), "127.0.0.1", "true"], capture_output=True)).returncode:
+            is_starting = process.poll() is None and b"refused" in asked.stderr
+            assert is_starting, (folder / "sshd.log").read_text(encoding="utf-8")
             time.sleep(0.1)
         import pwd
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +17,7 @@ from phase_gate.stores.choosing import parse_address
 from phase_gate.stores.git_repository import Answer, Repository
 from phase_gate.stores.git_store import GitStore, find_remote, open_store
 from phase_gate.stores.shared import Head, Tail
+from tests.evidence.processes import has_ended
 from tests.storage.repositories import commit_all, git, posix_only, write, write_project
 from tests.stores.kinds import GitServer, make_bare
 from tests.stores.test_conformance import add, line
@@ -268,11 +268,7 @@ def test_a_server_that_hangs_is_left_with_all_that_was_started(
     monkeypatch.setattr(git_repository, "LIMIT", 1.0)
     with pytest.raises(StoreUnreachableError, match="nothing within 1 s"):
         server.open(tmp_path / "one").read("default", Head())
-    child = Path(f"/proc/{int(ids.read_text())}/stat")
-    end = time.monotonic() + 60  # what is killed ends when it is its turn
-    while child.exists() and not child.read_text().rpartition(") ")[2].startswith("Z"):
-        assert time.monotonic() < end, "it was to be ended"
-        time.sleep(0.05)
+    assert has_ended(int(ids.read_text()))
 
 
 def test_a_copy_that_git_cleans_up_knows_what_it_has_seen(
