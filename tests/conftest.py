@@ -13,6 +13,7 @@ import itertools
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ import hypothesis
 import pytest
 import ruff
 import yaml  # noqa: F401
+from _pytest.config.findpaths import locate_config
 
 import tests.unproven  # noqa: F401  (here: an inner session forgets the modules that it was first to import)
 from phase_gate import bound
@@ -60,7 +62,10 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("suite")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    folder = Path(config.getoption("basetemp") or tempfile.gettempdir()).resolve()
+    if settings := locate_config(folder, [folder])[1]:
+        raise pytest.UsageError(f"{settings} would be taken for the settings of the projects of tests: set TMPDIR")
     gc.disable()  # nothing that is collected goes away
     begin_sessions_fast()
     # A shell ignores Ctrl-C for what it starts in the background, and nohup the end of its terminal: what we start
