@@ -21,7 +21,7 @@ from phase_gate.workflow.model import Phase
 from tests.cli.conftest import Begin, CommandProject, begin, stories
 from tests.cli.terminals import Terminal
 from tests.drive.pipelines import PipelineDrive
-from tests.drive.team import FAKE, TaskList, Turn
+from tests.drive.team import FAKE, TaskList, Turn, prompt_of, turns_of
 from tests.evidence.processes import wait_for
 from tests.support import CALC, FAILING_TESTS, OURS, Result
 
@@ -112,12 +112,11 @@ class Track:
 
     def prompt(self, number: int) -> str:
         """What the agent read in its turn."""
-        return self.script.with_suffix(f".prompt-{number}").read_text(encoding="utf-8")
+        return prompt_of(self.script.with_suffix(""), number)
 
     def turns(self) -> int:
         """How often the agent was started."""
-        counter = self.script.with_suffix(".count")
-        return int(counter.read_text()) if counter.exists() else 0
+        return turns_of(self.script.with_suffix(""))
 
     def events(self, kind: str = "") -> list[dict[str, Any]]:
         """What the ledger says, each with its kind."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tests.drive.conftest import Track
-from tests.drive.team import FAKE, Turn
+from tests.drive.team import FAKE, Turn, turns_of
 from tests.support import OURS
 
 WORKFLOW = """\
@@ -86,8 +86,7 @@ class PipelineDrive:
         return [sys.executable, "-I", "-S", str(FAKE), str(script)]
 
     def turns(self, role: str) -> int:
-        counter = self.track.root.parent / f"{self.track.root.name}-{role}.count"
-        return int(counter.read_text()) if counter.exists() else 0
+        return turns_of(self.track.root.parent / f"{self.track.root.name}-{role}")
 
     def rows(self, *options: str, code: int) -> list[dict[str, Any]]:
         ran = self.track.project.gate("drive", "--json", *options)

@@ -7,7 +7,6 @@ import re
 import shlex
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 from tests.cli.conftest import CommandProject
 from tests.evidence.processes import wait_for
 from tests.support import Result
+from tests.tasks.verifying import Clock
 
 FAKE = Path(__file__).with_name("fake.py")
 
@@ -35,13 +35,23 @@ def works(number: int, **more: Any) -> Turn:
     return {"write": {f"part{number}.py": f"PART = {number}\n"}, **more}
 
 
+def turns_of(mark: Path) -> int:
+    """Return how many turns the fake has played of a script: what it leaves begins with that name."""
+    counter = mark.with_name(f"{mark.name}.count")
+    return int(counter.read_text()) if counter.exists() else 0
+
+
+def prompt_of(mark: Path, turn: int) -> str:
+    """Return what the fake read in a turn."""
+    return mark.with_name(f"{mark.name}.prompt-{turn}").read_text(encoding="utf-8")
+
+
 class TaskList:
     """A repository with a list of tasks, and the command that drives executor and reviewer through it."""
 
     def __init__(self, gated: CommandProject, patch: pytest.MonkeyPatch) -> None:
         self.gated, self.root, self._patch = gated, gated.root, patch
         self.script = gated.root.parent / f"{gated.root.name}-team.json"
-        self._later = timedelta()
         #: What comes last in the command.
         self.behind: tuple[str, ...] = ()
 
@@ -100,15 +110,8 @@ class TaskList:
 
     def let_time_pass(self) -> None:
         """Let waiting take no time: the clock of the ledger goes on instead."""
-
-        def later() -> str:
-            return (datetime.now(UTC) + self._later).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-        def pause(seconds: float) -> None:
-            self._later += timedelta(seconds=30)
-
-        self._patch.setattr("phase_gate.storage.store.now", later)
-        self._patch.setattr("phase_gate.drive.loop.pause", pause)
+        clock = Clock(self._patch)
+        self._patch.setattr("phase_gate.drive.loop.pause", lambda seconds: clock.wait(30))
 
     # --- looking
 
@@ -117,13 +120,10 @@ class TaskList:
         return int(wait_for(self.script.with_suffix(f".sleeps-{role}")))
 
     def prompt(self, number: int, role: str, turn: int) -> str:
-        mark = self._mark(number, role)
-        return mark.with_name(f"{mark.name}.prompt-{turn}").read_text(encoding="utf-8")
+        return prompt_of(self._mark(number, role), turn)
 
     def turns(self, number: int, role: str) -> int:
-        mark = self._mark(number, role)
-        counter = mark.with_name(f"{mark.name}.count")
-        return int(counter.read_text()) if counter.exists() else 0
+        return turns_of(self._mark(number, role))
 
     def _mark(self, number: int, role: str) -> Path:
         name = re.sub("[^a-z0-9]", "-", name_of(number).lower())

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import os
 import shutil
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from phase_gate.cli import main
 from phase_gate.project import Project as RealProject
 from tests.stores.in_memory import InMemoryStore, Server
-from tests.support import Project, Result
-from tests.tasks.verifying import approve, python, report_on
+from tests.support import Project, Result, call
+from tests.tasks.verifying import Clock, approve, python, report_on
 
 #: The copies themselves, and what newer versions of git hold for a moment after each commit.
 _NOT_COPIED = frozenset({"machines", "maintenance.lock"})
@@ -31,15 +26,12 @@ class Fleet:
     """A project whose tasks lie in a shared store, or in the state folder of its one machine."""
 
     def __init__(self, project: Project, monkeypatch: pytest.MonkeyPatch, server: Server | None) -> None:
-        self.project, self.server, self._monkeypatch = project, server, monkeypatch
+        self.project, self.server, self.clock = project, server, Clock(monkeypatch)
+        self.wait = self.clock.wait
         self._machines: dict[str, Machine] = {}
-        self._later = timedelta()
-        self._skew = timedelta()
         monkeypatch.setattr(
             RealProject, "shared_store", lambda project: None if server is None else InMemoryStore(server)
         )
-        monkeypatch.setattr("phase_gate.storage.store.now", self._now)
-        monkeypatch.setattr("phase_gate.cli.verify.now", self._now)
         project.write({"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n", "check.py": CHECK})
         project.write({".gitignore": "*.paper.yaml\n", "src.py": "VALUE = 1\n"})
         project.commit_all()
@@ -53,40 +45,21 @@ class Fleet:
             root = self.project.root / "machines" / (name if self.server is not None else "a")
             if not root.exists():
                 shutil.copytree(self.project.root, root, ignore=lambda folder, names: _NOT_COPIED & {*names})
-            self._machines[name] = Machine(self, root, timedelta(hours=hours if self.server is not None else 0))
+            self._machines[name] = Machine(self.clock, root, timedelta(hours=hours if self.server is not None else 0))
         return self._machines[name]
-
-    def wait(self, seconds: float) -> None:
-        """Let every clock go on."""
-        self._later += timedelta(seconds=seconds)
-
-    def _now(self) -> str:
-        at = datetime.now(UTC) + self._later + self._skew
-        return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-    def call(self, root: Path, skew: timedelta, *words: str) -> Result:
-        self._skew = skew
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.chdir(root), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = main(words)
-        return Result(code=code, out=out.getvalue(), err=err.getvalue())
-
-    def paper(self, path: Path, document: object, skew: timedelta) -> None:
-        path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
-        at = (datetime.now(UTC) + self._later + skew).timestamp() + 0.01
-        os.utime(path, (at, at))
 
 
 class Machine:
-    def __init__(self, fleet: Fleet, root: Path, skew: timedelta) -> None:
-        self.fleet, self.root, self._skew = fleet, root, skew
+    def __init__(self, clock: Clock, root: Path, skew: timedelta) -> None:
+        self._clock, self.root, self._skew = clock, root, skew
 
     def call(self, *words: str) -> Result:
-        return self.fleet.call(self.root, self._skew, *words)
+        self._clock.skew = self._skew
+        return call(self.root, *words)
 
     def paper(self, name: str, document: object) -> str:
-        self.fleet.paper(self.root / f"{name}.paper.yaml", document, self._skew)
-        return f"{name}.paper.yaml"
+        self._clock.skew = self._skew
+        return self._clock.paper(self.root / f"{name}.paper.yaml", document)
 
     def take_list(self, *tasks: dict[str, Any]) -> Result:
         if len(tasks) == 1:  # one that comes alone would begin at once

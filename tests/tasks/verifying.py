@@ -66,12 +66,41 @@ def approve(task: str) -> dict[str, Any]:
     }
 
 
+class Clock:
+    """What the ledger takes for the time, and papers for the time of their files."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._later = timedelta()
+        #: By which the machine that looks is wrong.
+        self.skew = timedelta()
+        for name in ("storage.store.now", "cli.verify.now"):
+            patch.setattr(f"phase_gate.{name}", self._show)
+
+    def wait(self, seconds: float) -> None:
+        """Go on."""
+        self._later += timedelta(seconds=seconds)
+
+    def _now(self) -> datetime:
+        return datetime.now(UTC) + self._later + self.skew
+
+    def _show(self) -> str:
+        return self._now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def paper(self, path: Path, document: object) -> str:
+        """Write a paper, a text or a document, that is younger than what it is about; return its name."""
+        text = document if isinstance(document, str) else yaml.safe_dump(document, sort_keys=False)
+        path.write_text(text, encoding="utf-8")
+        at = self._now().timestamp() + 0.01
+        os.utime(path, (at, at))
+        return path.name
+
+
 class Gate:
     """Drives `phase-gate verify` in this process."""
 
     def __init__(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.project, self._monkeypatch = project, monkeypatch
-        self._later = timedelta()
+        self.project, self._clock = project, Clock(monkeypatch)
+        self.wait = self._clock.wait
         self._verify = ""
         project.write({"phase-gate.yaml": "overrides: {allow_non_interactive: true}\n"})
         project.write({"planner.py": RIGHT, "check.py": CHECK})
@@ -101,12 +130,7 @@ class Gate:
     # --- papers
 
     def paper(self, name: str, document: object) -> str:
-        text = document if isinstance(document, str) else yaml.safe_dump(document, sort_keys=False)
-        path = self.root / name
-        path.write_text(text, encoding="utf-8")
-        at = (datetime.now(UTC) + self._later).timestamp() + 0.01
-        os.utime(path, (at, at))
-        return name
+        return self._clock.paper(self.root / name, document)
 
     def task(self, **more: Any) -> dict[str, Any]:
         return {
@@ -199,16 +223,3 @@ class Gate:
     @property
     def state_file(self) -> str:
         return (self.root / ".phase-gate" / "STATE.md").read_text(encoding="utf-8")
-
-    # --- time
-
-    def wait(self, seconds: float) -> None:
-        """Let the clock of the ledger go on."""
-        self._later += timedelta(seconds=seconds)
-
-        def later() -> str:
-            at = datetime.now(UTC) + self._later
-            return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-        for name in ("storage.store.now", "cli.verify.now"):
-            self._monkeypatch.setattr(f"phase_gate.{name}", later)
