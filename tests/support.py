@@ -11,7 +11,6 @@ import importlib
 import io
 import json
 import os
-import pkgutil
 import shutil
 import subprocess
 import sys
@@ -22,23 +21,20 @@ from typing import Any
 
 import pytest
 
-import phase_gate
 from phase_gate.evidence import gathering
 from phase_gate.values import Value
 from tests.typable import find_repeated, find_untypable
-from tests.warm import WarmServer
+from tests.warm import CAN_FORK, WarmServer, load_package
 
 #: A session in this process forgets whatever it imported first: have it all here, or each of them imports it anew,
 #: with asserts rewritten, which takes ten times as long as the session itself.
 #: So with what a run imports of Python: it would find a module gone that it kept, each time that it looks.
-LOADED = tuple(
-    importlib.import_module(name)
-    for name in (
-        *(module.name for module in pkgutil.walk_packages(phase_gate.__path__, "phase_gate.")),
-        *("email.feedparser", "email.parser", "tomllib", "xml.etree.ElementTree"),
-    )
-    if not name.endswith("__main__")
+LOADED = (
+    *load_package(),
+    *map(importlib.import_module, ("email.feedparser", "email.parser", "tomllib", "xml.etree.ElementTree")),
 )
+
+needs_fork = pytest.mark.skipif(not CAN_FORK, reason="Windows has no fork")
 
 
 def is_plain(environment: Mapping[str, str]) -> bool:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.warm import CAN_FORK, WarmServer, clean_environment
+from tests.support import needs_fork
+from tests.warm import WarmServer, clean_environment
 
 pytestmark = pytest.mark.processes
 
 
-@pytest.mark.skipif(not CAN_FORK, reason="there is only one of them here")
+@needs_fork
 def test_what_is_not_forked_ends_like_what_is(tmp_path: Path, children: Callable[[], WarmServer]) -> None:
     (root := tmp_path / "project").mkdir()
     (root / "test_leave.py").write_text("import os\n\n\ndef test_leave():\n    os._exit(7)\n", encoding="utf-8")

@@ -8,14 +8,17 @@ is no fork, the warm process itself becomes the command, and the next one starts
 from __future__ import annotations
 
 import atexit
+import importlib
 import json
 import os
+import pkgutil
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import IO, Any, NoReturn, cast
 
 #: Set in the environment of a child that is to make proofs; `copied`: in sandboxes that are copied folders.
@@ -162,6 +165,21 @@ def begin_sessions_fast() -> None:
     pluggy.PluginManager.load_setuptools_entrypoints = load_setuptools_entrypoints  # type: ignore[method-assign]
 
 
+def load_package() -> list[ModuleType]:
+    """Import every module of the package; of proofs only what can be read on Windows, which knows no `resource`."""
+    import phase_gate
+
+    found = []
+    for module in pkgutil.walk_packages(phase_gate.__path__, "phase_gate."):
+        if not module.name.endswith("__main__"):
+            try:
+                found.append(importlib.import_module(module.name))
+            except ModuleNotFoundError as error:
+                if error.name != "resource":
+                    raise
+    return found
+
+
 def load_file(path: Path) -> Any:
     """Import a file without its package."""
     from importlib.util import module_from_spec, spec_from_file_location
@@ -176,22 +194,17 @@ def load_file(path: Path) -> Any:
 
 def _serve(script: str, *, forks: bool) -> None:
     import gc
-    import importlib
-    import pkgutil
 
     import filelock  # noqa: F401
     import pytest  # noqa: F401
     import yaml  # noqa: F401
     from _pytest.config import default_plugins
 
-    import phase_gate
     from phase_gate import bound
 
     for name in (*(f"_pytest.{plugin}" for plugin in default_plugins), *_LATER):
         importlib.import_module(name)
-    for module in pkgutil.walk_packages(phase_gate.__path__, "phase_gate."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
+    load_package()
     sys.modules["ruff"] = None  # type: ignore[assignment]  # a plain installation; see `_give_extras`
     bound.os.fsync = lambda fd: None  # nobody pulls the plug here
     begin_sessions_fast()
@@ -275,8 +288,6 @@ def _allow_no_mount() -> None:
 
 def _make_no_proofs() -> None:
     """Do without what starts pytest three times and more wherever a phase ends."""
-    from types import ModuleType
-
     from phase_gate.evidence import gathering
 
     unproven = sys.modules["unproven"] = ModuleType("unproven")

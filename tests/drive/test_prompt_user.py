@@ -78,19 +78,13 @@ def test_a_person_is_asked_and_answers(track: Begins, at_terminal: Opens) -> Non
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    ("number", "code"),
-    [(None, 13), (signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGHUP, 130)],
-    ids=["no-answer", "SIGINT", "SIGTERM", "SIGHUP"],
-)
-def test_a_question_without_an_answer(
-    track: Begins, at_terminal: Opens, number: signal.Signals | None, code: int
-) -> None:
+@pytest.mark.parametrize(("typed", "code"), [("no-answer", 13), ("SIGINT", 130), ("SIGTERM", 130), ("SIGHUP", 130)])
+def test_a_question_without_an_answer(track: Begins, at_terminal: Opens, typed: str, code: int) -> None:
     driven = track("green").plan({})
     terminal = at_terminal(driven.root, "--", *driven.agent)
-    if number is None:
+    if typed == "no-answer":
         terminal.answers("", to=DONE_BECAUSE)
     else:
         terminal.read_until(DONE_BECAUSE)
-        terminal.process.send_signal(number)
+        terminal.process.send_signal(signal.Signals[typed])
     assert terminal.end() == code

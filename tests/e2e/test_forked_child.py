@@ -12,7 +12,9 @@ from unittest import mock
 import pytest
 
 from tests.e2e.sessions import history_of, state_of
-from tests.support import Project, Result
+from tests.support import Project, Result, needs_fork
+
+pytestmark = needs_fork
 
 #: What a forked child that came through the whole inner session leaves for whoever looks.
 SEEN = "child.json"

@@ -209,8 +209,9 @@ def interrupt(tmp_path: Path, number: int, *, before: str = "", after: str = "",
     return out.strip()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_to_us_ends_it_and_is_told_apart(tmp_path: Path, number: int) -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_to_us_ends_it_and_is_told_apart(tmp_path: Path, name: str) -> None:
+    number = signal.Signals[name]
     # Whoever started the suite may have told it not to listen.
     before = "signal.signal(signal.SIGINT, signal.default_int_handler); signal.signal(signal.SIGHUP, signal.SIG_DFL)"
     assert interrupt(tmp_path, number, before=before) == f"interrupted None {int(number)}"

@@ -12,6 +12,7 @@ from tests.stores import proofs
 from tests.stores.database import LARGE
 from tests.stores.handing_out import workers_at_once
 from tests.stores.kinds import KINDS
+from tests.support import needs_fork
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(proofs.LIMIT)]
 
@@ -24,7 +25,7 @@ _LONG = pytest.mark.sweep
         pytest.param(
             partial(proofs.writers_at_once, writers=50 if LARGE else 2, changes=20 if LARGE else 2), id="writers"
         ),
-        pytest.param(partial(proofs.killed_at_every_step, every=1 if LARGE else 15), id="killed"),
+        pytest.param(partial(proofs.killed_at_every_step, every=1 if LARGE else 15), id="killed", marks=needs_fork),
         pytest.param(partial(proofs.failing_at_every_step, every=1 if LARGE else 5), id="answers-lost"),
         pytest.param(partial(proofs.runs_at_once, runs=12 if LARGE else 3), id="runs", marks=_LONG),
         pytest.param(
@@ -35,7 +36,7 @@ _LONG = pytest.mark.sweep
                 kills=20 if LARGE else 1,
             ),
             id="handing-out",
-            marks=_LONG,
+            marks=(_LONG, needs_fork),
         ),
     ],
 )
@@ -45,6 +46,7 @@ def test_a_proof(tmp_path: Path, clean_environment: pytest.MonkeyPatch, kind: st
         print(proof(server, tmp_path / "machines"))
 
 
+@needs_fork
 def test_handing_out_with_a_state_folder(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> None:
     tasks, workers, kills = (1000, 20, 20) if LARGE else (24, 4, 2)
     print(workers_at_once(None, tmp_path / "machines", tasks=tasks, workers=workers, kills=kills))
