@@ -71,7 +71,7 @@ def test_what_gives_access_to_the_record_is_withheld(
 
 def test_keys_of_the_gate_never_reach_the_agent(track: Begin) -> None:
     driver = "/proc/$(cut -d' ' -f4 /proc/$PPID/stat)/environ"
-    turn = {"run": ["env > env.txt", f"cat {driver} > seen.txt"], "say": "key sesame-open-up and hunter22\n"}
+    turn = {"run": ["env > env.txt", f"cat {driver} > seen.txt 2>&1"], "say": "key sesame-open-up and hunter22\n"}
     driven = track("").plan(turn)
     secret = {"PHASE_GATE_KEY": "sesame-open-up", "PHASE_GATE_STORE_URL": "postgres://u:pw@h", "MY_TOKEN": "hunter22"}
     driven.drive("--iterations", "1", real=True, **secret)
