@@ -6,11 +6,14 @@ import pytest
 
 from phase_gate.cli import demo
 from tests.cli.conftest import Begin
+from tests.storage.repositories import git
 from tests.support import Project
 
 
 def test_it_tells_the_story_wherever_it_is_called(project: Project) -> None:
-    # From inside another project, with state, a configuration and settings that would get in its way.
+    # From inside another project, with state, a configuration and settings that would get in its way; and the folder
+    # for temporary files is in a git repository.
+    git(project.root, "init", "-q", "temporary")
     project.write(
         {
             "pytest.ini": "[pytest]\naddopts = --no-such-option\n",
@@ -21,7 +24,12 @@ def test_it_tells_the_story_wherever_it_is_called(project: Project) -> None:
     )
     before = sorted(path.name for path in project.root.rglob("*"))
     ran = project.gate(
-        "demo", PHASE_GATE_TASK="../x", PHASE_GATE_DIR="nowhere", PYTEST_ADDOPTS="--nonsense", COLUMNS="100"
+        "demo",
+        PHASE_GATE_TASK="../x",
+        PHASE_GATE_DIR="nowhere",
+        PYTEST_ADDOPTS="--nonsense",
+        COLUMNS="100",
+        TMPDIR=str(project.root / "temporary"),
     )
     assert ran.code == 0, ran.out + ran.err
     assert ran.has("1. RED. ", "$ pytest --phase=red", "phase gate: RED · iteration 1 · 3 tests")

@@ -89,7 +89,9 @@ STEPS: tuple[Step, ...] = (
 def demo(call: Call) -> Done:
     require_plugin()
     with tempfile.TemporaryDirectory(prefix="phase-gate-demo-") as name:
-        return _play(call, Path(name))
+        folder = Path(name, "basket")
+        folder.mkdir()
+        return _play(call, folder)
 
 
 def _play(call: Call, folder: Path) -> Done:
@@ -116,7 +118,8 @@ def _run(call: Call, folder: Path, program: str, *words: str) -> int:
     # Only what the demo needs: no cache folder, short tracebacks, and no other installed plugins.
     environment = {
         **kept,
-        "XDG_STATE_HOME": str(folder / ".user-state"),
+        # Beside the project: in it, its files would count as changes where git lists them.
+        "XDG_STATE_HOME": str(folder.with_name("user-state")),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
