@@ -17,7 +17,7 @@ from phase_gate.proof.sandbox import Heard, Kind, Sandbox
 from phase_gate.proof.sandbox_runs import Report, read_heard
 from phase_gate.proof.verdicts import TargetProof
 from phase_gate.storage.fingerprint import take_tree
-from phase_gate.storage.snapshots import FileSnapshot
+from phase_gate.storage.snapshots import FileSnapshot, take_snapshot
 from phase_gate.values import replace
 from tests.proof.stories import ADD, LIMIT, TEST_ADD, WRONG, plan, run_in, write
 
@@ -178,6 +178,21 @@ def test_large_data_that_changed_is_named_and_excuses_nothing(tmp_path: Path) ->
     proof = make_proof(replace(trial, now=take_tree(tmp_path).files))
     assert proof.targets[0].verdict == "passes-without"
     assert proof.notes == ("noise.bin was too large to be kept: the sandboxes have it as it is now",)
+
+
+def test_a_file_that_vanished_before_it_was_kept_is_said(tmp_path: Path) -> None:
+    trial = plan(tmp_path, {"test_calc.py": TEST_ADD, "calc.py": WRONG}, {"calc.py": ADD}, [TARGET])
+    (tmp_path / "calc.py").write_text(WRONG, encoding="utf-8")
+    files = {**trial.then.files, "scratch.py": "of a moment ago", "data": "unreadable"}
+    (tmp_path / "data").mkdir()  # reading it fails, whoever the user is
+    then = take_snapshot(tmp_path, files)
+    (tmp_path / "calc.py").write_text(ADD, encoding="utf-8")
+    proof = make_proof(replace(trial, then=then))
+    assert (proof.problem, [each.verdict for each in proof.targets]) == ("", ["proven"])
+    assert proof.notes == tuple(
+        f"{path} could not be read when it was to be kept: the sandboxes have it as it is now"
+        for path in ("data", "scratch.py")
+    )
 
 
 def test_large_data_of_the_beginning_is_left_alone(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def _find_new(context: EvidenceContext, then: FileSnapshot) -> dict[str, tuple[S
     """Return file -> new statements. Raises SnapshotError if the earlier files can't be read."""
     sources = take_sources(context)
     changed = [path for path, content in sources.items() if then.files.get(path) != content]
-    gone = sorted(then.files.keys() - sources.keys())
+    gone = sorted(then.files.keys() - sources.keys() - then.left_out.keys())
     before = read_snapshot(then, context.root, [path for path in (*changed, *gone) if path in then.files])
     return find_new(_texts(before), _texts(read_files(context, changed)))
 

@@ -63,7 +63,7 @@ class _Experiment:
         self._checked = trial.frozen | trial.sources_with_tests
         self._sandboxes = Sandboxes(trial)
         self._notes = [
-            f"{path} was too large to be kept: the sandboxes have it as it is now" for path in self._sandboxes.too_large
+            f"{path} {why}: the sandboxes have it as it is now" for path, why in sorted(self._sandboxes.unkept.items())
         ]
         self._sources: dict[str, ChangedSource] = {}
         for path in sorted(self._sandboxes.changed - trial.frozen):

@@ -71,10 +71,10 @@ class Sandboxes:
         self._built = _beside(self.changed - trial.frozen, EXTENSION_SUFFIXES)
         self._left_behind = _beside(deleted, BYTECODE_SUFFIXES)
         others = (self.changed & trial.then.files.keys()) | deleted
-        #: Changed or deleted files that were too large for the snapshot.
-        self.too_large = sorted(others & set(trial.then.too_large))
+        #: Changed or deleted files that the snapshot does not have -> why.
+        self.unkept = {path: why for path, why in trial.then.left_out.items() if path in others}
         #: Path -> earlier content, of changed or deleted files.
-        self.before = read_snapshot(trial.then, trial.root, sorted(others - set(self.too_large)))
+        self.before = read_snapshot(trial.then, trial.root, sorted(others - self.unkept.keys()))
 
     @cached_property
     def _folders(self) -> frozenset[str]:
@@ -117,7 +117,7 @@ class Sandboxes:
         began, then = self._trial.began, self._trial.then
         if began is None or not self._trial.has_control:
             return frozenset()
-        touched = {*self.changed, *self.before} - self._trial.frozen - {*began.too_large}
+        touched = {*self.changed, *self.before} - self._trial.frozen - began.left_out.keys()
         return frozenset(path for path in touched if began.files.get(path) != then.files.get(path))
 
     def beginning(self) -> Sandbox:

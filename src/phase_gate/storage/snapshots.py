@@ -1,7 +1,8 @@
 """Snapshots of the project's files, which a sandbox restores later.
 
 A file that is unchanged since HEAD is stored by the name of that commit; any other file by its content. Size is
-limited: if uncommitted files other than Python sources take too much space, the largest ones are left out.
+limited: if uncommitted files other than Python sources take too much space, the largest ones are left out. So is a file
+that can't be read.
 """
 
 from __future__ import annotations
@@ -33,6 +34,16 @@ class FileSnapshot(Value):
     contents: Mapping[str, str] = field(default_factory=dict)
     #: Paths of the files that differ from the commit and were too large to store.
     too_large: tuple[str, ...] = ()
+    #: Paths of the files that differ from the commit and could not be read.
+    unreadable: tuple[str, ...] = ()
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Path -> why its content is not in the snapshot."""
+        return {
+            **dict.fromkeys(self.too_large, "was too large to be kept"),
+            **dict.fromkeys(self.unreadable, "could not be read when it was to be kept"),
+        }
 
 
 class SnapshotError(Exception):
@@ -46,26 +57,43 @@ def take_snapshot(root: Path, files: Mapping[str, str]) -> FileSnapshot:
     """
     commit = head_of(root)
     committed = blobs_of(root, commit) if commit else {}
-    waiting = [
-        (not path.endswith(".py"), full.stat().st_size, path)
-        for path, content in files.items()
-        if committed.get(path) != content and not (full := root / path).is_symlink() and full.is_file()
+    differing = [
+        path for path, content in files.items() if committed.get(path) != content and not (root / path).is_symlink()
     ]
     contents: dict[str, str] = {}
-    too_large = []
+    too_large, unreadable = [], []
     left = MAX_BYTES
     # Sources first, whatever their size, so that large data files can't crowd them out. Then the smallest files.
-    for is_data, size, path in sorted(waiting):
+    for is_data, size, path in sorted((not path.endswith(".py"), _size(root / path), path) for path in differing):
         left -= size if is_data else 0
         if left < 0:
             too_large.append(path)
+            continue
+        try:
+            content = (root / path).read_bytes()
+        except OSError:
+            unreadable.append(path)  # another process may have removed it since it was listed
         else:
-            contents[path] = base64.b64encode(zlib.compress((root / path).read_bytes())).decode("ascii")
-    return FileSnapshot(files=dict(files), commit=commit, contents=contents, too_large=tuple(too_large))
+            contents[path] = base64.b64encode(zlib.compress(content)).decode("ascii")
+    return FileSnapshot(
+        files=dict(files),
+        commit=commit,
+        contents=contents,
+        too_large=tuple(too_large),
+        unreadable=tuple(unreadable),
+    )
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def read_snapshot(snapshot: FileSnapshot, root: Path, paths: Iterable[str]) -> dict[str, bytes]:
-    """Return path -> content of these files. Raises SnapshotError if git no longer has one of them."""
+    """Return path -> content of these files. Raises SnapshotError if one was left out, or git no longer has it."""
+    left_out = snapshot.left_out
     found: dict[str, bytes] = {}
     others = []
     for path in paths:
@@ -75,6 +103,8 @@ def read_snapshot(snapshot: FileSnapshot, root: Path, paths: Iterable[str]) -> d
                 found[path] = zlib.decompress(base64.b64decode(packed))
             except (ValueError, zlib.error):
                 raise SnapshotError(f"the stored copy of {path} is damaged") from None
+        elif path in left_out:
+            raise SnapshotError(f"{path} {left_out[path]}")
         elif not snapshot.files.get(path, "").startswith(LINK):
             others.append(path)
     if others:
