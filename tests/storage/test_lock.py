@@ -9,13 +9,16 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from phase_gate.errors import PhaseGateError, StateError, StorageError
+from phase_gate.storage.files import FileSystem
 from phase_gate.storage.lock import NETWORK_TYPES, KernelLock, filesystem_type, hold_lock, is_free, network_warning
 from tests.storage.stores import begin, facts, open_store
 
@@ -173,6 +176,41 @@ def test_a_run_s_lock_is_free_once_its_process_was_killed(tmp_path: Path) -> Non
         holder.wait()
         assert path.exists()
         assert is_free(path)
+
+
+def test_checks_disturb_neither_each_other_nor_who_takes_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real, seen = tmp_path / "drive.lock", fcntl.flock, list[bool]()
+    path.touch()
+
+    def check_again(descriptor: int, how: int) -> None:
+        real(descriptor, how)
+        monkeypatch.setattr(fcntl, "flock", real)
+        seen.append(is_free(path))
+
+    monkeypatch.setattr(fcntl, "flock", check_again)
+    assert (is_free(path), seen) == (True, [True])
+    check = os.open(path, os.O_RDWR)
+    fcntl.flock(check, fcntl.LOCK_SH)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(end_soon, check)
+        lock = KernelLock(path)
+        lock.acquire()
+    lock.release()
+
+
+def end_soon(check: int) -> None:
+    time.sleep(0.05)
+    os.close(check)
+
+
+def test_a_check_makes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run.lock"
+    with monkeypatch.context() as patched:
+        patched.setattr(FileSystem, "stat", lambda *_: None)  # it was removed right after
+        assert is_free(path)
+    assert not path.exists()
 
 
 # --- the operating system's lock

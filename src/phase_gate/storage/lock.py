@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Seconds between two tries of a waiting process: 50 of them leave the holder enough processor time.
 _TRIES_EVERY = 0.02
+#: Seconds to wait by default: `is_free` holds a lock for a moment, and a run that starts then must not fail.
+_MOMENT = 0.5
 #: Errors of file systems without locks.
 _NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
 
@@ -57,7 +59,7 @@ def host_name() -> str:
 
 def is_free(path: Path, files: FileSystem = REAL) -> bool:
     """Return whether the lock on `path` is free. A missing file counts as free."""
-    lock = KernelLock(path, files)
+    lock = KernelLock(path, files, is_check=True)
     try:
         files.stat(path)
         files.acquire(lock)
@@ -75,8 +77,12 @@ class KernelLock:
     A run whose record is open and whose lock is free was killed.
     """
 
-    def __init__(self, path: Path, files: FileSystem = REAL) -> None:
-        self._path, self._files = path, files
+    def __init__(self, path: Path, files: FileSystem = REAL, *, is_check: bool = False) -> None:
+        """Make a lock that is not held yet.
+
+        :param is_check: share the lock with other checks, and make no file.
+        """
+        self._path, self._files, self._is_check = path, files, is_check
         self._handle: Any = None
 
     @property
@@ -84,7 +90,7 @@ class KernelLock:
         """Whether this process holds the lock. A forked child does not."""
         return self._handle is not None
 
-    def acquire(self, *, timeout: float = 0.0) -> None:
+    def acquire(self, *, timeout: float = _MOMENT) -> None:
         """Acquire the lock. Raises StateError if another process does not release it in time."""
         end = time.monotonic() + timeout
         while True:
@@ -107,7 +113,7 @@ class KernelLock:
 
     def take(self) -> None:
         """Try once. Raises BlockingIOError if another process has it, OSError if locking fails."""
-        self._handle = _lock(self._path)
+        self._handle = _lock(self._path, is_check=self._is_check)
         _held.add(self)
 
     def release(self, *, has_ended: bool = True) -> None:
@@ -216,7 +222,7 @@ def filesystem_type(folder: Path, table: Path = _MOUNT_TABLE) -> str:
 
 if sys.platform == "win32":
 
-    def _lock(path: Path) -> Any:
+    def _lock(path: Path, *, is_check: bool) -> Any:  # this system has no shared lock
         from filelock import FileLock, Timeout
 
         lock = FileLock(path, timeout=0, blocking=False, fallback_to_soft=False)
@@ -232,10 +238,11 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _lock(path: Path) -> tuple[int, os.stat_result]:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    def _lock(path: Path, *, is_check: bool) -> tuple[int, os.stat_result]:
+        creates, how = (0, fcntl.LOCK_SH) if is_check else (os.O_CREAT, fcntl.LOCK_EX)
+        descriptor = os.open(path, os.O_RDWR | creates | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, how | fcntl.LOCK_NB)
             status = os.fstat(descriptor)
             if not status.st_nlink:
                 # The last holder removed the file, so this lock protects nothing.
