@@ -244,6 +244,16 @@ def test_a_clone_inside_is_part_and_a_worktree_is_not(repo: Path) -> None:
     assert "vendor/src/app.py" in changed_paths(before.files, take_tree(repo).files)
 
 
+def test_a_clone_that_git_refuses_is_walked_alone(repo: Path) -> None:
+    git(repo, "clone", "-q", ".", "vendor")
+    git(repo / "vendor", "config", "core.repositoryFormatVersion", "99")
+    before = take_tree(repo)
+    assert before.digest.startswith("git:")
+    assert {"tests/table.csv", "vendor/src/app.py"} <= before.files.keys()
+    write(repo / "vendor/src/app.py", "a = 1\n")
+    assert changed_sources(before, take_tree(repo)) == ("vendor/src/app.py",)
+
+
 @pytest.mark.parametrize("pattern", ["scratch/", "scratch/*", "*"])
 def test_a_root_that_git_ignores_is_walked(repo: Path, pattern: str) -> None:
     write(repo / ".gitignore", pattern + "\n")

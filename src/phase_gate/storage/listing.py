@@ -42,7 +42,14 @@ def _list_all(folder: str) -> Iterator[tuple[str, bool]]:
     for path in inside:
         below = os.path.join(folder, path)
         if is_repository(below):
-            yield from ((f"{path}/{name}", is_new) for name, is_new in _list_all(below))
+            yield from ((f"{path}/{name}", is_new) for name, is_new in _list_inside(below))
+
+
+def _list_inside(folder: str) -> list[tuple[str, bool]]:
+    try:
+        return list(_list_all(folder))
+    except NoGitError:
+        return [(name, False) for name in walk_sources(folder)]  # git refuses this checkout, but not the others
 
 
 def _list_one(folder: str) -> tuple[dict[str, bool], set[str]]:
