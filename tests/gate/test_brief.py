@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.brief import _less, _more, abridge, restore
+from phase_gate.gate.events import apply
+from phase_gate.gate.judging import judged_event
 from phase_gate.gate.measured import Measured
 from phase_gate.gate.state import NEW_STATE, Event, Measurement, State
 from phase_gate.values import replace
+from tests.gate.verdicts import AT, verdict
 
 _NAMES = st.sampled_from(["a", "b", "c", "d"])
 _SIMPLE = st.none() | st.booleans() | st.integers(0, 2) | st.sampled_from(["", "x"])
@@ -61,6 +65,17 @@ def test_metrics_of_the_last_run_are_not_written_again() -> None:
     brief, restored = abridge(event, _measured(tests_total=3, tests_failing=0))
     assert brief.data["metrics"] == {"-": ["consecutive_green_runs", "iteration"], "tests_failing": 1}
     assert restore(brief, _measured(tests_total=3, tests_failing=0)) == event == restored
+
+
+def test_a_verdict_like_the_last_one_is_not_written_again() -> None:
+    evaluation = verdict(breaker=Breaker(no_progress=1, tree="t"))
+    event = judged_event(evaluation, at=AT)
+    state = replace(apply(NEW_STATE, event), task="default", cycle=1, phase="GREEN", last_tree="t")
+    brief, restored = abridge(event, state)
+    assert brief.data == {}
+    assert restore(brief, state) == event == restored
+    older = replace(brief, data={**brief.data, "evaluation": {"-": ["breaker"]}})
+    assert restore(older, state) == event
 
 
 def test_a_line_that_no_version_writes_is_an_error() -> None:

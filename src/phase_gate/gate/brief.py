@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from phase_gate.codec import spell_out, to_json
+from phase_gate.gate.breaker import Breaker
 from phase_gate.gate.measured import MEASURED
 from phase_gate.gate.state import Event, Json, State
 from phase_gate.gate.verdict import Evaluation
@@ -70,7 +71,8 @@ def _of_end(state: State, at: str) -> dict[str, Any]:
 
 def _of_verdict(state: State, at: str) -> dict[str, Any]:
     run, measured = state.last_run, state.measurement
-    evaluation = {} if state.evaluation is None else to_json(state.evaluation)
+    # An event has its breaker next to the verdict.
+    evaluation = {} if state.evaluation is None else to_json(replace(state.evaluation, breaker=Breaker()))
     about = {"task": state.task, "cycle": state.cycle, "phase": state.phase, "timestamp": at}
     evaluation |= about | {"iteration": state.iteration}
     if run is not None:
