@@ -363,6 +363,15 @@ def test_in_doubt_a_tool_is_denied(begin: Begin, hook: Hook, monkeypatch: pytest
     assert (verdict, "ZeroDivisionError" in reason) == ("deny", True)
 
 
+@pytest.mark.parametrize(
+    ("tool", "given"), [("Write", {"file_path": "a\0b.py"}), ("Bash", {"command": "rm a.py", "workdir": "a\0b"})]
+)
+def test_a_name_that_no_file_can_have_is_denied(begin: Begin, hook: Hook, tool: str, given: dict[str, object]) -> None:
+    verdict, reason = use(begin("green"), hook, tool, **given)
+    assert (verdict, reason.partition("named ")[0]) == ("deny", "no file can be ")
+    assert "a\\x00b" in reason
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there, links are for administrators")
 def test_a_link_does_not_hide_what_it_leads_to(begin: Begin, hook: Hook) -> None:
     gated = begin("green")

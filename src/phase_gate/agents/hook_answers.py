@@ -270,6 +270,8 @@ def decide_writes_in_doubt(paths: Iterable[str], context: WriteContext, problem:
 
 def _decide(path: str, context: WriteContext) -> HookAnswer | None:
     """Return the objection to a write; None if there is none."""
+    if "\0" in path:
+        return HookAnswer(verdict="deny", reason=f"no file can be named {path!a}", next_hint="leave out the NUL")
     if (ours := _decide_about_state(path, context)) is not None:
         return ours
     if any(_covers(path, file) for file in context.hook_files):

@@ -100,6 +100,9 @@ def _by_editor(given: Document, *, root: Path, folder: Path) -> Iterator[str]:
 def _names(path: str, root: Path, folder: Path) -> Iterator[str]:
     """Yield the path from the root, and if it goes through a link, the link's target too."""
     place = folder / os.path.expanduser(path)
+    if "\0" in str(place):
+        yield str(place)  # the system takes no such path, so there is nothing to look up
+        return
     named = relative_id(place, root)
     yield named
     real = relative_id(Path(os.path.realpath(place)), Path(os.path.realpath(root)))
