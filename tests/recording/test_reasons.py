@@ -1,4 +1,4 @@
-"""Whose a module is that could not be imported: the project's, Python's, a declared or an installed one."""
+"""Whose a module is that could not be imported: the project's, Python's, a declared or an installed one. And stubs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from phase_gate.recording.reasons import is_projects_module
+from phase_gate.recording.reasons import is_projects_module, is_stub, parse_file
 
 PYPROJECT = """\
 [project]
@@ -74,3 +74,16 @@ def test_where_the_package_around_it_was_found(
     loaded.__file__ = None if place is None else str(root / place)
     monkeypatch.setitem(sys.modules, "yaml", loaded)
     assert is_projects_module("yaml.nothing", root) is (owner == "project")
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_stub_is_seen_where_warnings_are_errors(tmp_path: Path) -> None:
+    file = tmp_path / "test_it.py"
+    file.write_text('PATTERN = "\\d"\n\n\ndef test_it():\n    assert False\n', encoding="utf-8")
+    assert is_stub(file, "test_it")
+
+
+def test_a_file_that_is_too_deeply_nested_shows_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "test_it.py"
+    file.write_text(f"x = {'-' * 100_000}1\n", encoding="utf-8")
+    assert parse_file(str(file)) is None

@@ -34,6 +34,7 @@ from phase_gate.source.checks import (
     find_function,
     says_that_it_checks,
 )
+from phase_gate.source.tests import parse_source
 from phase_gate.storage.root import is_in_environment, relative_id
 
 #: The file of `pytest.fail` as in frames; and the files of the checks that call it: `raises`, `warns` and so on.
@@ -271,7 +272,7 @@ def parse_file(path: str) -> ast.Module | None:
 @lru_cache(maxsize=256)
 def _parse(path: str, modified: int, size: int) -> ast.Module:
     with _open(path, "rb") as file:
-        return ast.parse(file.read())
+        return parse_source(file.read())
 
 
 def is_constant_at(file: str, line: int) -> bool:
