@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,22 @@ def test_code_and_output(tmp_path: Path) -> None:
     assert (text(ended.stdout), text(ended.stderr)) == ("one\n", "two\n")
     assert shown.getvalue().decode() == text(ended.output)
     assert ended.seconds > 0
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_a_command_that_can_not_be_read_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    started, start = list[threading.Thread](), threading.Thread.start
+
+    def start_or_fail(thread: threading.Thread) -> None:
+        if len(started) == most:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_or_fail)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        run(tmp_path, script(tmp_path, "import time; time.sleep(60)"), mark="unread")
+    assert end_marked("unread") == 0, "it was left running"
 
 
 @pytest.mark.parametrize(

@@ -150,10 +150,15 @@ class Pipes:
     def __init__(self, pipes: Iterable[IO[bytes] | None]) -> None:
         self._came: queue.Queue[tuple[int, bytes]] = queue.Queue(_WAITING)
         self._is_left = False
-        given = [(which, pipe) for which, pipe in enumerate(pipes) if pipe is not None]
-        self._open = len(given)
-        for which, pipe in given:
-            threading.Thread(target=self._read, args=(which, pipe), daemon=True).start()
+        #: Those without a thread.
+        self._unread = [(which, pipe) for which, pipe in enumerate(pipes) if pipe is not None]
+        self._open = len(self._unread)
+
+    def start(self) -> None:
+        """Start reading. Raises RuntimeError if the system has no thread left."""
+        while self._unread:
+            threading.Thread(target=self._read, args=self._unread[-1], daemon=True).start()
+            self._unread.pop()
 
     def _read(self, which: int, pipe: IO[bytes]) -> None:
         # Close the pipe only here: elsewhere, closing would wait for a read that a grandchild may block forever.
@@ -171,6 +176,8 @@ class Pipes:
         self._is_left = True
         while list(self.read(0)):  # unblocks threads that wait for the queue
             pass
+        for _, pipe in self._unread:
+            pipe.close()
 
     def read(self, seconds: float) -> Iterator[tuple[int, bytes]]:
         """Yield the data that arrives within that time, with the number of its pipe. If all are closed, only wait."""

@@ -140,6 +140,7 @@ class _Watch:
 
     def wait(self, began: float, timeout: float, tick: Callable[[float], None]) -> How:
         """Read until the command ends, its time is over, or the user interrupts."""
+        self._pipes.start()
         ticked = began
         while not self._has_ended():
             now = time.monotonic()
