@@ -201,6 +201,30 @@ def test_dependencies_that_can_never_be_met_are_refused(
     assert gate.json("verify", "status")["tasks"] == []
 
 
+@pytest.mark.criterion("VG-31")
+def test_a_dependency_on_a_later_wave_is_refused(fleet: Fleet) -> None:
+    a = fleet.machine("a")
+    ran = a.take_list(part(1, wave="one", depends_on=["part 2"]), part(2, wave="two"))
+    assert ran.code == 13
+    assert ran.has("part 1 (wave one) depends on part 2 (wave two), whose wave begins later", "give both the same wave")
+    assert a.next("ann") == "no-task"
+    assert a.take_list(part(2, wave="two"), part(1, wave="one", depends_on=["part 2"])).code == 0
+    # Taken with another text, a task keeps its place.
+    assert a.take_list(part(2, wave="two", done="part 2 says 2"), part(3)).code == 0
+    assert a.next("ann") == "part-2"
+
+
+def test_a_wave_ends_before_the_next_one_in_a_mixed_list(fleet: Fleet) -> None:
+    a = fleet.machine("a")
+    late = part(2, wave="two", depends_on=["part 3"])
+    assert a.take_list(part(1, wave="one"), late, part(3, wave="one")).code == 0
+    assert a.next("ann") == "part-1"
+    a.report("part-1", "ann")
+    a.verify("part-1")
+    assert a.review("part-1", "eve").code == 0
+    assert a.next("ann") == "part-3"
+
+
 def two(gate: Gate, **second: object) -> list[dict[str, object]]:
     return [
         gate.task(name="Task 1: First", files=["first.py"], depends_on=["Task 2: Second"]),

@@ -311,9 +311,15 @@ class Overview(Value):
         """
         finished = {row.name for row in self.rows if row.status in FINISHED}
         left = [row for row in self.rows if row.name not in finished and (chosen is None or row.task in chosen)]
-        if not left or self.halted(left[0].wave):
+        wave = self.next_wave(left)
+        if self.halted(wave):
             return []
-        return [row for row in left if row.wave == left[0].wave and finished.issuperset(row.spec.depends_on)]
+        return [row for row in left if row.wave == wave and finished.issuperset(row.spec.depends_on)]
+
+    def next_wave(self, left: Collection[Verification]) -> str:
+        """Return the first wave with one of these tasks, even if the list begins with a later wave's by now."""
+        waves = {row.wave for row in left}
+        return next((row.wave for row in self.rows if row.wave in waves), "")
 
     def ready(self, is_free: Callable[[Verification], bool]) -> list[Verification]:
         """Return the tasks that only wait for a worker.

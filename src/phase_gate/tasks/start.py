@@ -100,6 +100,23 @@ def _refuse_dependencies(board: TaskBoard, specs: Sequence[TaskSpec]) -> None:
             f"{circle[0]} depends on itself, in a circle: {', '.join(circle)}",
             remedy="remove one of these from depends_on",
         ) from None
+    _refuse_later_waves(board, specs)
+
+
+def _refuse_later_waves(board: TaskBoard, specs: Sequence[TaskSpec]) -> None:
+    """Refuse tasks that depend on tasks of a later wave, which begins after theirs. Raises NotAllowedError."""
+    rows, given = board.overview.rows, {spec.name: spec for spec in specs}
+    listed = {row.name: row.spec for row in rows} | given  # a task that is there keeps its place
+    waves = list(dict.fromkeys(spec.wave for spec in listed.values()))
+    open_names = listed.keys() - {row.name for row in rows if row.status in FINISHED}
+    for spec in (each for each in listed.values() if each.name in open_names):
+        for other in (listed[name] for name in spec.depends_on if name in open_names):
+            if waves.index(other.wave) > waves.index(spec.wave):
+                first, later = (f"wave {each.wave}" if each.wave else "no wave" for each in (spec, other))
+                raise NotAllowedError(
+                    f"{spec.name} ({first}) depends on {other.name} ({later}), whose wave begins later",
+                    remedy="give both the same wave, or list the wave of the other task first",
+                )
 
 
 @again_if_moved
@@ -265,8 +282,9 @@ def _explain_nothing(overview: Overview) -> Nothing:
         return Nothing(why="no-task", problem="there is no task yet", next_hint=hint)
     if not left:
         return Nothing(why="finished", problem="every task is finished", next_command="phase-gate verify status")
-    if halted := overview.halted(left[0].wave):
-        return Nothing(why="needs-person", problem=halted, next_hint=resume_command(left[0].wave))
+    wave = overview.next_wave(left)
+    if halted := overview.halted(wave):
+        return Nothing(why="needs-person", problem=halted, next_hint=resume_command(wave))
     # Pending tasks wait for one of these, or for a task that does not exist.
     moving = [row for row in left if row.status not in (Status.PENDING, Status.BLOCKED) and not asks_person(row)]
     first = next((row for row in left if row.status is not Status.PENDING), left[0])

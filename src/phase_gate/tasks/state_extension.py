@@ -98,7 +98,9 @@ def _fields(event: Event) -> dict[str, Any]:
 def _taken(before: Work | None, event: Event) -> Verification:
     if isinstance(before, Verification) and before.status is not Status.PENDING:
         raise ValueError("a task that has begun was taken once more")
-    return Verification(taken_at=event.at, **_fields(event))
+    # With another text it keeps its place in the list.
+    taken_at = before.taken_at if isinstance(before, Verification) else event.at
+    return Verification(taken_at=taken_at, **_fields(event))
 
 
 def _attempt_began(verification: Verification, event: Event) -> Verification:
