@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import pytest
 
-from phase_gate.codec import from_json, reader, spell_out, to_json
+from phase_gate.agents.agent_table import read_tool
+from phase_gate.codec import from_json, parse_foreign, reader, spell_out, to_json
 from phase_gate.gate.state import PARTS, State, load_part
 from phase_gate.values import Value, annotation_of, field, fields
 
@@ -122,3 +123,15 @@ def test_every_field_of_the_state_can_be_read(kind: type[Value]) -> None:
     for each in kinds(kind, set()):
         for name in fields(each):
             assert callable(reader(each, name)), f"{each.__name__}.{name}"
+
+
+def test_foreign_json_is_not_nested_too_deep() -> None:
+    for depth in (99, *range(150, 1050), 5000, 100_000):
+        text = "[" * depth + "]" * depth
+        if depth < 100:
+            assert json.dumps(parse_foreign(text)) == text
+        else:
+            with pytest.raises(ValueError, match="nested too deep"):
+                parse_foreign(text)
+        # A call of a tool, as some agents write it.
+        assert read_tool({"toolName": "edit", "toolArgs": text}).tool == "edit"

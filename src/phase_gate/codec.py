@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from json import loads
 
 from phase_gate.values import Value, annotation_of, as_dict, fields, without_defaults
 
@@ -72,6 +73,28 @@ def from_json(kind: type[T], document: object) -> T:
             sort = TypeError if isinstance(error, TypeError) else ValueError
             raise sort(f"{kind.__name__}.{name}: {error}") from None
     return kind(**held)
+
+
+#: Levels of lists and objects in the JSON of others. No honest document has more.
+_MAX_DEPTH = 100
+
+
+def parse_foreign(text: str | bytes, **options: Any) -> Any:
+    """Return a JSON document that others wrote. Raises ValueError if it is not JSON, or nested too deep.
+
+    The parser may take some thousand levels, which nothing can walk or print that calls itself for each.
+    """
+    try:
+        document = loads(text, **options)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    level = [document]
+    for _ in range(_MAX_DEPTH):
+        holders = [each for each in level if isinstance(each, dict | list)]
+        level = [inner for each in holders for inner in (each.values() if isinstance(each, dict) else each)]
+        if not level:
+            return document
+    raise ValueError("nested too deep")
 
 
 # --- what an annotation means

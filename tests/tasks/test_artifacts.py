@@ -51,6 +51,11 @@ def problem(root: Path, described: Artifact) -> str:
         pytest.param("{", {"schema": "root-cause"}, "not JSON", id="no-json"),
         pytest.param('{"a": 1, "a": 2}', {"schema": "root-cause"}, "a key occurs twice", id="a-key-twice"),
         pytest.param("[" * 100_000, {"schema": "root-cause"}, "nested too deep", id="nested-too-deep"),
+        # What the parser takes, and a reader that calls itself for each level does not.
+        *(
+            pytest.param("[" * depth + "]" * depth, {"schema": "root-cause"}, "nested too deep", id=f"{depth}-levels")
+            for depth in (*range(900, 960, 20), 5000)
+        ),
         pytest.param("{}", {"schema": "root-cause"}, "'failed_phase' is missing", id="not-what-the-schema-says"),
     ],
 )

@@ -74,6 +74,9 @@ def test_merging_keeps_the_scores_and_takes_the_rest_from_the_engine(pipe: Pipe)
     merged = pipe.gate("explain", "--gate-result", "--merge", "handler.json").document
     engine = pipe.gate("explain", "--gate-result").document
     assert merged == {**engine, "score": 0.97, "consensusScore": 0.96}
+    deep = "[" * 500 + "]" * 500
+    (pipe.project.root / "deep.json").write_text(f'{{"phase": "{engine["phase"]}", "score": {deep}}}')
+    assert pipe.gate("explain", "--gate-result", "--merge", "deep.json").has("deep.json is no gate result")
     assert merged["pass"] is False
     assert merged["blockers"]
     # A handler without scores does not take those of the engine away.

@@ -6,9 +6,9 @@ To support another client, add a value to `CLIENTS`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from json import loads
 
 from phase_gate.agents.hook_answers import HookAnswer, Stop
+from phase_gate.codec import parse_foreign
 from phase_gate.values import Value, field
 
 TYPE_CHECKING = False
@@ -58,7 +58,7 @@ def read_tool(event: Document) -> ToolCall:
     given = event.get("toolArgs", event.get("tool_input"))
     if isinstance(given, str):
         try:
-            given = loads(given)
+            given = parse_foreign(given)
         except ValueError:
             given = {"input": given}
     tool, roots = _first_text(event, "tool_name", "toolName"), event.get("workspace_roots")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from phase_gate.agents.agent_table import Agent
+from phase_gate.codec import parse_foreign
 from phase_gate.errors import NotAllowedError, StorageError
 from phase_gate.project import Project
 from phase_gate.storage.files import REAL, make_folder, write_atomically
@@ -25,7 +26,7 @@ from phase_gate.values import Value
 _OURS = re.compile(r"\bhook (?:stop|pre-tool) --agent ([a-z]+)\b")
 
 #: Errors from a file that is not JSON, or has something else in place of the hooks.
-_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError)
 
 #: The program that agents call, unless the user names another.
 PROGRAM = "phase-gate"
@@ -51,7 +52,7 @@ def install_hooks(agent: Agent, before: str | None, *, program: str | None = Non
     events = (agent.stop_event, agent.tool_event)
     fresh = {event: [agent.entry(event, agent.command(program or PROGRAM, event))] for event in events}
     try:
-        document = json.loads(before) if before and before.strip() else {}
+        document = parse_foreign(before) if before and before.strip() else {}
         hooks = {**document.get("hooks", {})}
         for event, entries in fresh.items():
             rows = hooks.get(event, [])
@@ -75,7 +76,7 @@ def remove_hooks(agent: Agent, before: str) -> Edit:
     if not has_hooks(before, agent):
         return unchanged
     try:
-        document = json.loads(before)
+        document = parse_foreign(before)
         hooks = {**document["hooks"]}
         for event in (agent.stop_event, agent.tool_event):
             kept = _without_ours(hooks.get(event, []), agent)
@@ -103,7 +104,7 @@ def has_hooks(text: str, agent: Agent) -> bool:
 def find_commands(text: str, agent: Agent) -> dict[str, str]:
     """Return our commands in an agent's settings, by event; empty if the settings can't be read."""
     try:
-        hooks = json.loads(text)["hooks"]
+        hooks = parse_foreign(text)["hooks"]
         return {
             event: command
             for event in (agent.stop_event, agent.tool_event)

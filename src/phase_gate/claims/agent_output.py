@@ -6,11 +6,11 @@ the text after the start of an unclosed fence.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from phase_gate.codec import parse_foreign
 from phase_gate.values import Value
 
 
@@ -158,8 +158,8 @@ def read_messages(output: str) -> tuple[str, ...]:
 def _read_row(line: str) -> dict[str, Any] | None:
     """Return an event or a message; None for anything else."""
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
+        row = parse_foreign(line)
+    except ValueError:
         return None
     return row if isinstance(row, dict) and not row.keys().isdisjoint(("type", "role", "message")) else None
 

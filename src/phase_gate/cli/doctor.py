@@ -15,6 +15,7 @@ from phase_gate._version import __version__
 from phase_gate.agents.agent_table import AGENT_NAMES, Agent, load_agent
 from phase_gate.agents.install import PROGRAM, find_commands, has_hooks
 from phase_gate.cli._call import INSTALL, Call, Done
+from phase_gate.codec import parse_foreign
 from phase_gate.errors import PhaseGateError
 from phase_gate.project import Project
 from phase_gate.values import Value, as_dict
@@ -156,7 +157,7 @@ def _try(agent: Agent, event: str, command: str, root: Path) -> str:
             f"name the program by its path: phase-gate init --agent {agent.name} --program PATH"
         )
     try:
-        answer = json.loads(done.stdout)
+        answer = parse_foreign(done.stdout)
     except ValueError:
         return f"{command!r} does not answer in JSON"
     if event == agent.tool_event and "deny" not in json.dumps(answer):

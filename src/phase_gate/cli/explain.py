@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
-from json import loads
 from typing import Any
 
 from phase_gate.cli._call import Call, Done
 from phase_gate.cli._streams import read_given, render_json, screen_width
-from phase_gate.codec import spell_out, spell_out_each
+from phase_gate.codec import parse_foreign, spell_out, spell_out_each
 from phase_gate.errors import MESSAGES, NotAllowedError, UsageError
 from phase_gate.gate.measured import PROVIDED, wanted_names
 from phase_gate.gate.outcomes import REMEDIES
@@ -154,8 +153,8 @@ def _gate_result(call: Call, evaluation: Mapping[str, Any], code: int) -> Done:
     result = phase_result(evaluation)
     if call.arguments.merge is not None:
         try:
-            handler = loads(read_given(call.start, call.arguments.merge))
-        except (ValueError, RecursionError):
+            handler = parse_foreign(read_given(call.start, call.arguments.merge))
+        except ValueError:
             handler = None
         if not isinstance(handler, dict):
             raise UsageError(f"{call.arguments.merge} is no gate result", remedy="name a JSON file with an object")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from json import loads
 from pathlib import Path
 
 from phase_gate.agents import hook_answers
@@ -16,6 +15,7 @@ from phase_gate.agents.agent_table import AGENT_NAMES, load_agent, read_stop, re
 from phase_gate.agents.hook_answers import ALLOW, NO_PROGRESS, Blocks, HookAnswer, Progress, Stop, WriteContext
 from phase_gate.cli._call import Call, Done
 from phase_gate.cli._streams import read_given, render_json, say
+from phase_gate.codec import parse_foreign
 from phase_gate.errors import PhaseGateError, UsageError, as_fault
 from phase_gate.project import STATE_FOLDER, Project
 from phase_gate.storage.files import REAL, make_folder
@@ -62,8 +62,8 @@ def _read_event(call: Call) -> dict[str, Any] | None:
     if call.interactive or sys.stdin is None:
         return {}  # a user tries the command by hand
     try:
-        found = loads(read_given(call.start, "-") or "{}")
-    except (UsageError, ValueError, RecursionError):
+        found = parse_foreign(read_given(call.start, "-") or "{}")
+    except (UsageError, ValueError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from phase_gate.codec import parse_foreign
 from phase_gate.evidence.process.tree import end_children
 from phase_gate.proof import overlay
 from phase_gate.storage.listing import UNNEEDED_FOLDERS
@@ -265,7 +266,7 @@ def _read_all(process: subprocess.Popen[bytes], reading: int, limit: float) -> t
 
 def _read_line(line: bytes) -> Mapping[str, Any]:
     try:
-        answer = json.loads(line)
+        answer = parse_foreign(line)
     except ValueError:
         return {}
     return answer if isinstance(answer, dict) else {}

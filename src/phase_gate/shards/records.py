@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from phase_gate.codec import from_json, spell_out
+from phase_gate.codec import from_json, parse_foreign, spell_out
 from phase_gate.errors import StateError
 from phase_gate.gate.record import Document
 from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, write_atomically
@@ -136,8 +136,8 @@ def _read(path: Path, name: str, key: bytes | None) -> Shard:
     if not hmac.compare_digest(digest, _digest(body, key)):
         raise ShardError(f"{name} is not what the shard wrote, or PHASE_GATE_KEY was another there", remedy=remedy)
     try:
-        return replace(from_json(Shard, json.loads(body)), file=name)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return replace(from_json(Shard, parse_foreign(body)), file=name)
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise ShardError(f"{name} is not the record of a shard", remedy=remedy) from None
 
 

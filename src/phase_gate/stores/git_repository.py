@@ -23,6 +23,7 @@ from pathlib import Path
 from subprocess import PIPE, Popen, TimeoutExpired
 
 from phase_gate.bound import sha1
+from phase_gate.codec import parse_foreign
 from phase_gate.errors import RollbackError, StoreUnreachableError, TamperedError
 from phase_gate.storage.files import REAL, exists, make_folder, read_bytes, refusing, remove_file, write_atomically
 from phase_gate.storage.git_command import GIT_SETTINGS, NO_HOOKS, find_git, read_batch
@@ -271,7 +272,7 @@ class Repository:
         for brought in filter(None, found[1::2]):
             sizes, _, packed = brought.partition(b"\n")
             try:
-                for name, size in json.loads(sizes).items():
+                for name, size in parse_foreign(sizes).items():
                     objects[name], packed = packed[:size], packed[size:]
             except (ValueError, TypeError, AttributeError):
                 raise self._tampered("the objects of a transaction are damaged") from None

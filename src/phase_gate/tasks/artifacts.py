@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phase_gate.codec import spell_out
+from phase_gate.codec import parse_foreign, spell_out
 from phase_gate.evidence.context import EvidenceContext
 from phase_gate.evidence.documents.completeness import count_words, is_hole
 from phase_gate.evidence.documents.library import Page, Piece
@@ -122,9 +122,7 @@ def _plain_line(line: str) -> str:
 
 def _parse(content: bytes) -> Any:
     try:
-        return json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
-    except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        return parse_foreign(content.decode("utf-8-sig"), object_pairs_hook=_once)
     except ValueError as error:
         raise ValueError(f"not JSON: {error}") from None
 
