@@ -12,6 +12,7 @@ import pytest
 from phase_gate.decisions import signalling
 from phase_gate.decisions.fresh_evidence import measure_now
 from phase_gate.gate.measured import Evidence
+from phase_gate.storage.signal_file import remove_signal_file
 from phase_gate.storage.store import DRIVE_NAME
 from phase_gate.task import Task
 from tests.cli.conftest import Begin, CommandProject
@@ -210,6 +211,31 @@ def test_a_done_in_the_file_does_not_wait_for_the_next_phase(begin: Begin) -> No
     evaluation = gated.json("signal", "--reason", "second")
     assert (evaluation["can_exit"], evaluation["gate_2"]["reason"]) == (True, "second")
     assert not (gated.folder / "exit-signal.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("decisions.signalling", ("signal", "--reason", "done")),
+        ("cli.steps", ("withdraw",)),
+        ("storage.signal_file", ()),
+    ],
+    ids=["signal", "withdraw", "run"],
+)
+def test_a_signal_that_comes_after_the_last_look_is_kept(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch, place: str, words: tuple[str, ...]
+) -> None:
+    gated = begin("green")
+    gated.project.write({".phase-gate/exit-signal.yaml": "exit_signal: blocked\nreason: not yet\n"})
+
+    def remove(*given: Any, **more: Any) -> None:
+        gated.project.write({".phase-gate/exit-signal.yaml": "exit_signal: blocked\nreason: wait for ann\n"})
+        remove_signal_file(*given, **more)
+
+    monkeypatch.setattr(f"phase_gate.{place}.remove_signal_file", remove)
+    ran = gated.gate(*words) if words else gated.project.run("--phase=green")
+    assert ran.code in (0, 1, 10, 12), ran
+    assert "wait for ann" in (gated.folder / "exit-signal.yaml").read_text(encoding="utf-8")
 
 
 def test_what_was_written_meanwhile_counts(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,6 @@ from phase_gate.storage.signal_file import (
     check_signal,
     parse_signal,
     read_signal_file,
-    remove_signal_file,
     write_signal_file,
 )
 from phase_gate.values import replace
@@ -164,7 +163,7 @@ ANSWERS: tuple[Answer, ...] = ("done", "not-done", "blocked", "test-wrong")
 @example("a\u2028b\x85c", "done")
 @example("x" * MAX_SIZE, "done")
 def test_a_reason_is_written_as_it_is_or_refused_at_once(path: Path, reason: str, answer: Answer) -> None:
-    remove_signal_file(path)
+    path.unlink(missing_ok=True)
     signal = Signal(answer=answer, reason=reason, by="alice", phase="GREEN", iteration=4)
     try:
         write_signal_file(path, signal)

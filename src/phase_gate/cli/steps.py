@@ -216,7 +216,7 @@ def _withdraw_signal(task: Task, by: str) -> Done:
     with task.transaction() as change:
         record = {"answer": waiting.answer, "by": by, "file": waiting.file}
         change.record(Event(kind="signal-withdrawn", data=record))
-    remove_signal_file(store.signal_file)
+    remove_signal_file(store.signal_file, waiting)
     return Done(
         text=f"signal {waiting.answer} is taken back",
         document={"withdrawn": "signal", "answer": waiting.answer},

@@ -91,7 +91,7 @@ def advance(task: Task, *, show: Callable[[str], None]) -> EnteredPhase | Judged
         evaluation = evaluate_without_run(case, measured, tree=locked.tree.digest)
         record_verdict(change, locked, evaluation, case, remembered)
     if reading.answer != "malformed":
-        remove_signal_file(store.signal_file)
+        remove_signal_file(store.signal_file, waiting, spent=state.spent_signal)
     return JudgedPhase(evaluation=evaluation, is_stuck=change.state.is_stuck)
 
 

@@ -75,7 +75,7 @@ def give_signal(
             evaluation = evaluate_again(case, measured_now)
         record_verdict(change, locked, evaluation, case, remembered)
     if waiting is None or waiting.answer != "malformed":
-        remove_signal_file(store.signal_file)
+        remove_signal_file(store.signal_file, waiting, spent=state.spent_signal)
     return evaluation, task.after(change)
 
 

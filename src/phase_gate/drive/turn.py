@@ -210,7 +210,7 @@ class Turn:
         is_new = beside is not None and beside.file != self._signal_before
         if beside is not None and is_new and beside.answer == "done":
             self._refuse_answer("done", "exit-signal.yaml was made while the agent worked", file=beside.file)
-            remove_signal_file(file)
+            remove_signal_file(file, beside)
         if signal is None:
             return None
         line = f"  signal   {signal.answer}: {signal.reason}"

@@ -21,7 +21,6 @@ from phase_gate.gate.verdict import ABSENT, Signal, strictest
 from phase_gate.project import who_am_i
 from phase_gate.runs.hello import own_settings, waiting_signal
 from phase_gate.runs.meaning import take_inventory, take_meaning
-from phase_gate.storage.files import remove_file
 from phase_gate.storage.fingerprint import (
     Tree,
     add_beside,
@@ -349,7 +348,9 @@ class _GivenSignals:
         verdict = ended.evaluation
         is_read = ended.iteration is not None and verdict is not None and verdict.gate_2.answer != "held"
         if self._is_made_meanwhile or (is_read and self._file.answer != "malformed"):
-            remove_file(self._run.store.signal_file)
+            from phase_gate.storage.signal_file import remove_signal_file
+
+            remove_signal_file(self._run.store.signal_file, self._file)
 
 
 # --- the references of a run, loaded from stored objects and from git, as far as they are in the state

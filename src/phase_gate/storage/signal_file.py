@@ -108,5 +108,11 @@ def write_signal_file(path: Path, signal: Signal) -> None:
     write_atomically(REAL, path, content.encode())
 
 
-def remove_signal_file(path: Path) -> None:
-    remove_file(path)
+def remove_signal_file(path: Path, read: Signal | None, *, spent: str | None = None) -> None:
+    """Remove the file that was read, or the spent one in its place. A signal that was written since stays.
+
+    :param read: what `read_signal_file` returned.
+    """
+    found = read_signal_file(path)
+    if found is not None and found.file == (spent if read is None else read.file):
+        remove_file(path)
