@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import cast
 
@@ -147,3 +148,34 @@ def test_where_no_phase_asks_for_votes_none_is_named() -> None:
     with pytest.raises(NotAllowedError) as refused:
         show_votes(cast(Task, SimpleNamespace(state=State(phase="INTAKE"), rules=rules)))
     assert refused.value.remedy == "phase-gate status shows the next step"
+
+
+#: Each leads to another command, by a remedy, a next command or a hint.
+LEADING = [
+    "pipeline request list",
+    "pipeline request new --type scope --title more",
+    "pipeline request approve CR-9",
+    "pipeline request approve",
+    "pipeline recover resume --reason so --by mara",
+    "pipeline recover start --reason so",
+    "withdraw",
+    "withdraw no_such",
+    "waive no_such --reason so --by mara",
+    "breaker reset --reason so --by mara",
+    "audit --repair",
+    "audit --accept-rollback --reason so --by mara",
+    "drive --resume",
+    "status -v",
+]
+
+
+def test_what_leads_on_leads_to_the_same_task(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PHASE_GATE_TASK", "loans")
+    pipe.begin()
+    wrong = []
+    for line in LEADING:
+        ran = pipe.gate(*line.split())
+        rows = f"{ran.out}{ran.err}".splitlines()
+        leading = [row for row in rows if re.search("phase-gate [a-z]|pytest --phase=", row)]
+        wrong += [(line, row) for row in leading or ("nothing",) if not re.search("task[ =]loans", row)]
+    assert wrong == []

@@ -22,7 +22,7 @@ from phase_gate.storage.files import REAL, load_value, make_folder, write_atomic
 from phase_gate.storage.root import PYTEST_FILES
 from phase_gate.values import Literal, Value, replace
 from phase_gate.visible import count, name_first, show_rows
-from phase_gate.workflow.names import call_command, signal_command
+from phase_gate.workflow.names import call_command, rewind_command, signal_command, status_command
 from phase_gate.workflow.sections import Until
 
 TYPE_CHECKING = False
@@ -302,7 +302,7 @@ def _decide_about_state(path: str, context: WriteContext) -> HookAnswer | None:
     return HookAnswer(
         verdict="deny",
         reason=f"{path} belongs to the gate's own record: only the gate writes it",
-        next_hint=f"{signal_command(context.task)} --reason '...' gives a signal; phase-gate status looks",
+        next_hint=f"{signal_command(context.task)} --reason '...' gives a signal; {status_command(context.task)} looks",
     )
 
 
@@ -312,7 +312,7 @@ _Call = Literal["blocked", "test-wrong"]
 
 def _refuse(context: WriteContext, reason: str, *, answer: _Call = "test-wrong") -> HookAnswer:
     """Refuse a write, and name the only thing that the agent can do about it: signal the problem, and stop."""
-    return_command = f'a person goes back with: phase-gate rewind {context.first.lower()} --reason "..."'
+    return_command = f"a person goes back with: {rewind_command(context.first, context.task)}"
     cause = "it is wrong" if answer == "test-wrong" else "it has to change"
     return HookAnswer(
         verdict="deny",

@@ -17,7 +17,7 @@ from phase_gate.gate.verdict import SAY_WHY, show_next
 from phase_gate.project import Project
 from phase_gate.values import replace
 from phase_gate.visible import count, show_rows
-from phase_gate.workflow.names import run_command, signal_command
+from phase_gate.workflow.names import of_task, run_command, signal_command, status_command
 from phase_gate.workflow.sections import ExitGate
 
 
@@ -61,22 +61,22 @@ def _given_threshold(call: Call) -> Threshold | None:
 
 
 #: The remedy for a printed block that does not count.
-_PRINT_AGAIN = "print the block at the left margin, in capitals, outside of any fence, then: phase-gate claim FILE"
-_ASK_PERSON = "a person reads the work; then a claim with a filled-in block, or: phase-gate force --reason TEXT"
+_PRINT_AGAIN = "print the block at the left margin, in capitals, outside of any fence, then: {}"
+_ASK_PERSON = "a person reads the work; then a claim with a filled-in block, or: {}"
 
 
 def _what_next(project: Project, done: DecidedClaim) -> tuple[str, str]:
     """Return the command to type and a hint, but never a signal that would be refused."""
     decision, gate_1 = done.decision, done.gate_1
     if decision.decision is Outcome.HALTED:
-        return "phase-gate status", ""
+        return status_command(project.task), ""
     if decision.decision is Outcome.ASK:
-        return "", _ASK_PERSON
+        return "", _ASK_PERSON.format(of_task("phase-gate force --reason TEXT", project.task))
     if done.task.state.exited:
         standing = done.task.current_status()
         return standing.next_command, standing.next_hint
     if decision.is_claim and not decision.passed and not decision.blocks:
-        return "", _PRINT_AGAIN
+        return "", _PRINT_AGAIN.format(of_task("phase-gate claim FILE", project.task))
     if gate_1 is not None:
         return gate_1.next_command, gate_1.next_hint
     if decision.passed:

@@ -26,7 +26,7 @@ from phase_gate.storage.store import now
 from phase_gate.task import Task
 from phase_gate.tasks.board import TaskBoard
 from phase_gate.values import replace
-from phase_gate.workflow.names import SPAN_FORM, parse_duration
+from phase_gate.workflow.names import SPAN_FORM, of_task, parse_duration
 from phase_gate.workflow.sections import DriveSettings
 
 #: Bytes: a goal is about a page.
@@ -89,7 +89,9 @@ def _choose_phases(call: Call, task: Task) -> PhaseSource:
     if resumes:
         past = find_drive(task.state)
         if past is None or past.outcome == Outcome.DONE:
-            raise NotAllowedError("no drive of this task is unfinished", remedy="phase-gate drive")
+            raise NotAllowedError(
+                "no drive of this task is unfinished", remedy=of_task("phase-gate drive", project.task)
+            )
         settings = past.settings
         goal = goal or ("" if past.goal is None else str(task.store.objects.load(past.goal)))
     settings, workflow = _with_options(call, settings), project.workflow()

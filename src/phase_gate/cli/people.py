@@ -15,11 +15,12 @@ from phase_gate.gate.breaker import reset as reset_breaker
 from phase_gate.gate.events import verdict_of
 from phase_gate.gate.overrides import WORD, Kind, Tried, describe_stuck, forced_events, override_record
 from phase_gate.gate.state import Event, State
-from phase_gate.gate.verdict import evaluation_to_json
+from phase_gate.gate.verdict import evaluation_to_json, show_next
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.store import now
 from phase_gate.values import replace
 from phase_gate.visible import count, show_line, show_rows
+from phase_gate.workflow.names import of_task, status_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,14 +56,17 @@ def _present_findings(state: State, guard: str) -> list[str]:
     unmet = [] if evaluation is None else [each for each in evaluation.gate_1.guards if not each.met]
     names = [each.name for each in unmet]
     if guard not in names:
+        look = status_command(state.task)
         raise NotAllowedError(
             f"{guard} is not what closes the gate",
-            remedy=f"waive one of these: {', '.join(names)}" if names else "phase-gate status  # shows what is missing",
+            remedy=f"waive one of these: {', '.join(names)}" if names else show_next(look, "shows what is missing"),
         )
     assert evaluation is not None
     keys = [finding.key for finding in evaluation.findings if finding.belongs_to(guard) and finding.tier == "hard"]
     if not keys:
-        raise NotAllowedError(f"{guard} names no finding that a waiver could cover", remedy="phase-gate explain")
+        raise NotAllowedError(
+            f"{guard} names no finding that a waiver could cover", remedy=of_task("phase-gate explain", state.task)
+        )
     return keys
 
 
@@ -115,13 +119,13 @@ def _end_phase(call: Call, kind: Kind, what: str) -> Done:
         if phase is None:
             raise NotAllowedError("the cycle is done: there is no phase to end", remedy=task.project.begin_command)
         if state.exited:
-            raise NotAllowedError(f"{phase.name} has exited already", remedy="phase-gate status")
+            raise NotAllowedError(f"{phase.name} has exited already", remedy=status_command(state.task))
         person.require(change.opened.state, what)
         breaker = at_time(state.breaker, change.at)
         if kind == "skip" and not breaker.is_open:
             raise NotAllowedError(
                 f"{state.phase} may be skipped only while its circuit is open, and it is {breaker.status}",
-                remedy="phase-gate status -v  # shows its progress, and what to do",
+                remedy=show_next(of_task("phase-gate status -v", state.task), "shows its progress, and what to do"),
             )
         if kind == "force":
             warning = f"This ends {phase.name} regardless of the gates, and every later report of the cycle shows it."
@@ -147,7 +151,8 @@ def reset(call: Call) -> Done:
         breaker = at_time(change.state.breaker, change.at)
         if not breaker.is_open:
             raise NotAllowedError(
-                f"the circuit is {breaker.status}: there is nothing to reset", remedy="phase-gate status"
+                f"the circuit is {breaker.status}: there is nothing to reset",
+                remedy=status_command(change.state.task),
             )
         person.require(change.opened.state, "a reset")
         record = override_record("breaker-reset", change.state, reason=person.reason, by=person.by, at=change.at)

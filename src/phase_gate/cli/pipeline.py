@@ -18,7 +18,7 @@ from phase_gate.tasks.work import Pipeline, Request, pipeline_of
 from phase_gate.values import as_dict
 from phase_gate.visible import author_of, show_line, show_rows
 from phase_gate.workflow.model import Phase, Workflow
-from phase_gate.workflow.names import look_command
+from phase_gate.workflow.names import look_command, of_task, status_command
 
 # --- votes in a consensus phase, and their status
 
@@ -57,38 +57,43 @@ def request(call: Call) -> Done:
             made = pipeline_steps.make_request(
                 task, kind=given.type, title=given.title or "", by=call.by(), blocking=given.blocking
             )
-            return _answer(made, *_describe_proposed(made, task.rules))
+            return _answer(made, *_describe_proposed(made, task))
         case "approve":
             made, is_entered = pipeline_steps.approve_request(task, given.id, by=call.by(), reason=given.reason)
             where = f"back in {made.target}" if is_entered else f"{made.target}, where it leads, is still to come"
-            step = enter_command(task.rules, made.target, task.state.task) if is_entered else "phase-gate status"
+            step = (
+                enter_command(task.rules, made.target, task.state.task)
+                if is_entered
+                else status_command(task.state.task)
+            )
             return _answer(made, f"{made.id} is approved: {where}", following=step)
         case "reject":
             made = pipeline_steps.reject_request(task, given.id, call.person(), by=call.by())
-            return _answer(made, f"{made.id} is rejected", following="phase-gate status")
-    return _list(pipeline)
+            return _answer(made, f"{made.id} is rejected", following=status_command(task.state.task))
+    return _list(pipeline, task.project.task)
 
 
 def _answer(made: Request, *rows: str, following: str = "") -> Done:
     return Done(text=show_rows(rows), document=as_dict(made), next_command=following)
 
 
-def _describe_proposed(made: Request, workflow: Workflow) -> tuple[str, str]:
-    routing = " or ".join(phase.name for phase in workflow.phases if phase.routes)
+def _describe_proposed(made: Request, task: Task) -> tuple[str, str]:
+    routing = " or ".join(phase.name for phase in task.rules.phases if phase.routes)
     waits = f"it leads to {made.target} when {routing} exits" if routing else "it waits for a decision"
     held = "; until then every gate is closed" if made.blocking else ""
-    decide = f"  or decide now: phase-gate pipeline request approve {made.id} (or reject, with --reason)"
-    return f"{made.id} is proposed: {waits}{held}", decide
+    decide = of_task(f"phase-gate pipeline request approve {made.id}", task.project.task)
+    return f"{made.id} is proposed: {waits}{held}", f"  or decide now: {decide} (or reject, with --reason)"
 
 
-def _list(pipeline: Pipeline) -> Done:
+def _list(pipeline: Pipeline, task: str) -> Done:
     rows = []
     for each in pipeline.requests:
         blocks = " BLOCKING" if each.blocking and each.status == "proposed" else ""
         rows.append(f"{each.id:6} {each.status:9} {each.type:13} to {each.target}: {each.title} ({each.by}){blocks}")
         if each.decided_by:
             rows.append(f"       {each.status} by {each.decided_by}: {each.reason}")
-    none = 'no change request\n  make one: phase-gate pipeline request new --type scope --title "..."'
+    new = of_task('phase-gate pipeline request new --type scope --title "..."', task)
+    none = f"no change request\n  make one: {new}"
     return Done(text=show_rows(rows) or none, document={"requests": [as_dict(each) for each in pipeline.requests]})
 
 
@@ -153,7 +158,7 @@ def _start(call: Call, task: Task) -> Done:
     return Done(
         text=show_line(f"{state.phase} begins: recovery {pipeline.recoveries} of {budget(workflow)}"),
         document={"phase": state.phase, **_recoveries(pipeline, workflow)},
-        next_command="phase-gate pipeline recover",
+        next_command=of_task("phase-gate pipeline recover", task.project.task),
     )
 
 

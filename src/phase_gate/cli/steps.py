@@ -24,7 +24,15 @@ from phase_gate.evidence.gathering import remember
 from phase_gate.gate.measured import wanted_names
 from phase_gate.gate.order import refuse_baseline, stuck_error
 from phase_gate.gate.state import Event, State
-from phase_gate.gate.verdict import Answer, Evaluation, Signal, evaluation_to_json, phase_command, start_command
+from phase_gate.gate.verdict import (
+    Answer,
+    Evaluation,
+    Signal,
+    evaluation_to_json,
+    phase_command,
+    show_next,
+    start_command,
+)
 from phase_gate.project import Project
 from phase_gate.report.panel import panel_text, render_panel
 from phase_gate.storage.git_command import act_with_git
@@ -38,7 +46,7 @@ from phase_gate.visible import cut, show_line, show_rows
 from phase_gate.workflow.condition_parser import ALIASES
 from phase_gate.workflow.metrics import METRIC_TYPES, MetricType, MetricValue
 from phase_gate.workflow.model import Phase, Workflow, requires_of
-from phase_gate.workflow.names import DONE, STUCK, of_task
+from phase_gate.workflow.names import DONE, STUCK, of_task, status_command
 
 # --- the explicit signal for Gate 2, about the last complete run
 
@@ -199,8 +207,9 @@ def withdraw(call: Call) -> Done:
     task.require_begun()
     with task.transaction() as change:
         if all(fact.name != name for fact in change.state.facts):
-            remedy = " or ".join(f"phase-gate withdraw {fact.name}" for fact in change.state.facts)
-            raise NotAllowedError(f"{name} is not declared in this phase", remedy=remedy or "phase-gate status")
+            names = [f"withdraw {fact.name}" for fact in change.state.facts] or ["status"]
+            remedy = " or ".join(of_task(f"phase-gate {each}", task.project.task) for each in names)
+            raise NotAllowedError(f"{name} is not declared in this phase", remedy=remedy)
         change.record(Event(kind="fact-withdrawn", data={"name": name, "by": call.by()}))
     return Done(text=f"{name} is taken back", document={"withdrawn": name})
 
@@ -209,7 +218,8 @@ def _withdraw_signal(task: Task, by: str) -> Done:
     store = task.store
     waiting = read_signal_file(store.signal_file, spent=task.state.spent_signal)
     if waiting is None:
-        raise NotAllowedError("no signal is waiting", remedy="phase-gate status  # shows the task")
+        remedy = show_next(status_command(task.project.task), "shows the task")
+        raise NotAllowedError("no signal is waiting", remedy=remedy)
     if store.signal_file.is_dir() and not store.signal_file.is_symlink():
         # Not our file, so do not delete it. Reporting it as withdrawn would be wrong.
         raise StorageError(waiting.problem, remedy=f"move {store.signal_file} out of the way")
@@ -220,7 +230,7 @@ def _withdraw_signal(task: Task, by: str) -> Done:
     return Done(
         text=f"signal {waiting.answer} is taken back",
         document={"withdrawn": "signal", "answer": waiting.answer},
-        next_command=of_task("phase-gate status", task.project.task),
+        next_command=status_command(task.project.task),
     )
 
 
@@ -252,7 +262,8 @@ def rewind(call: Call) -> Done:
             names = _main_names(state, workflow, wanted)
         if names.index(wanted.name) > names.index(state.phase):
             raise PhaseOrderError(
-                f"{wanted.name} comes after {state.phase}: rewind only goes back", remedy="phase-gate status"
+                f"{wanted.name} comes after {state.phase}: rewind only goes back",
+                remedy=status_command(state.task),
             )
         record = {"from": state.phase, "to": wanted.name, "reason": reason, "by": call.by()}
         remembered = remember(task.after(change), workflow, wanted)
@@ -273,7 +284,7 @@ def _main_names(state: State, workflow: Workflow, wanted: Phase) -> list[str]:
     if wanted.recovers or current is None or current.recovers:
         raise PhaseOrderError(
             f"{wanted.name} can't be entered from {state.phase} by a rewind: a recovery has its own ways",
-            remedy="phase-gate pipeline recover",
+            remedy=of_task("phase-gate pipeline recover", state.task),
         )
     return list(main_line(workflow))
 

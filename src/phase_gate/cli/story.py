@@ -23,6 +23,7 @@ from phase_gate.storage.repair import repair
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.values import replace
 from phase_gate.visible import count, show_rows
+from phase_gate.workflow.names import of_task, run_command, status_command
 
 
 def history(call: Call) -> Done:
@@ -206,7 +207,7 @@ def run_audit(call: Call) -> Done:
     if call.arguments.accept_rollback:
         record = accept_rollback(store, call.person())
         text = "accepted; the streak and the last verdict start over"
-        return Done(text=text, document=record, next_command="pytest --phase=auto")
+        return Done(text=text, document=record, next_command=run_command("auto", store.task))
     done = _audit(project, store)
     if call.arguments.task or call.environment.get("PHASE_GATE_TASK"):
         return done
@@ -217,7 +218,7 @@ def run_audit(call: Call) -> Done:
         rows = [f"{done.text}", *(f"{name}: {look.text}" for name, look in looks.items())]
         return replace(done, text="\n".join(rows))
     name, look = next(iter(damaged.items()))
-    return replace(look, text=f"{name}: {look.text}", next_command=f"phase-gate audit --repair --task {name}")
+    return replace(look, text=f"{name}: {look.text}", next_command=of_task("phase-gate audit --repair", name))
 
 
 def _repair(store: TaskStore) -> Done:
@@ -225,13 +226,13 @@ def _repair(store: TaskStore) -> Done:
 
     if isinstance(store, SharedTaskStore):
         if not isinstance(audit(store)[1], TamperedError):
-            raise NotAllowedError("nothing is damaged", remedy="phase-gate status")
+            raise NotAllowedError("nothing is damaged", remedy=status_command(store.task))
         (lines, copy), dropped = store.download_again(), 0
         text = f"repaired: {lines} lines downloaded again from {store.shared.shown}; copy: {copy.name}"
     else:
         lines, dropped, copy = repair(store)
         text = f"repaired: {lines} lines kept, {dropped} bytes dropped; copy: {copy.name}"
-        text += "\n  the streak and the last verdict start over: pytest --phase=auto"
+        text += f"\n  the streak and the last verdict start over: {run_command('auto', store.task)}"
     document = {"repaired": True, "kept_lines": lines, "dropped_bytes": dropped, "copy": str(copy)}
     return Done(text=text, document=document)
 
@@ -275,7 +276,7 @@ def accept_rollback(store: TaskStore, person: Person) -> dict[str, Any]:
     except ForeignStateError:
         is_foreign = True  # its record about scripts belongs to another project
     else:
-        raise NotAllowedError("nothing was rolled back", remedy="phase-gate status")
+        raise NotAllowedError("nothing was rolled back", remedy=status_command(store.task))
     what = "accepting another ledger" if is_foreign else "accepting a rollback"
     if store.shared is not None:
         # A rewritten store may contain any claim about scripts.

@@ -17,7 +17,7 @@ from phase_gate.values import Literal
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import CLAIM_METRICS, METRIC_TYPES, Metrics
 from phase_gate.workflow.model import Guard, Phase, Workflow
-from phase_gate.workflow.names import of_task, rewind_command, run_command
+from phase_gate.workflow.names import of_task, rewind_command, run_command, status_command
 
 if TYPE_CHECKING:
     from phase_gate.gate.measured import Finding
@@ -63,7 +63,7 @@ def advise_halt(evaluation: Evaluation) -> Verdict:
         )
     else:
         more = f"Also: {evaluation.verdict}"
-    command = of_task("phase-gate status", task)
+    command = status_command(task)
     return Verdict("halted", f"{reason}. {more}", command, describe_decisions(task))
 
 
@@ -162,14 +162,15 @@ def _first(findings: Iterable[Finding]) -> str:
 
 def _declare_or_run(clauses: list[Clause], again: str, task: str) -> tuple[str, str]:
     """Return command and hint."""
+    claim = of_task("phase-gate claim FILE", task)
     for clause in clauses:
         if not CLAIM_METRICS.isdisjoint(clause.unknown):
-            return "", "phase-gate claim FILE, with what the agent printed"
+            return "", f"{claim}, with what the agent printed"
         if "confidence" in clause.values:
             # A new run does not help: claim the same iteration again, with a better text.
-            return "", "state in your own words what is complete, then: phase-gate claim FILE"
+            return "", f"state in your own words what is complete, then: {claim}"
         if not CLAIM_METRICS.isdisjoint(clause.values):
-            return "", f"{again}, then claim again with a status block that reports done: phase-gate claim FILE"
+            return "", f"{again}, then claim again with a status block that reports done: {claim}"
     declare = _declare(clauses, task)  # contains a reason that only the user can write: can't be typed unchanged
     return ("", declare) if declare else (again, "")
 

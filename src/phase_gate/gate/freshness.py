@@ -13,7 +13,7 @@ from phase_gate.gate.state import WORK, State, load_part
 from phase_gate.gate.verdict import LET_ONE_RUN, SAY_WHY, Evaluation, Status, Verdict
 from phase_gate.values import replace
 from phase_gate.visible import name_first
-from phase_gate.workflow.names import of_task, signal_command
+from phase_gate.workflow.names import of_task, signal_command, status_command
 
 
 class CurrentStatus(Verdict, kw_only=False):
@@ -68,7 +68,7 @@ def assess(
     if breaker.is_open:
         from phase_gate.gate.advice import describe_decisions  # here, not above: most circuits are closed
 
-        command = of_task("phase-gate status", state.task)
+        command = status_command(state.task)
         return CurrentStatus("halted", describe_open(breaker, at), command, describe_decisions(state.task))
     evaluation = state.evaluation
     if evaluation is not None and evaluation is state.verdict_now and evaluation.status == "needs-person":

@@ -15,7 +15,7 @@ from phase_gate.report.story import Story, short_time
 from phase_gate.report.text import describe_proof, guard_marks, proof_section, sparkline
 from phase_gate.visible import count, show_line
 from phase_gate.workflow.metrics import show_value
-from phase_gate.workflow.names import REPORT_TITLE
+from phase_gate.workflow.names import REPORT_TITLE, of_task
 
 #: Characters of one text that are shown; the middle is cut.
 _SHOWN, _TAIL = 400, 80
@@ -195,7 +195,7 @@ def _runs(story: Story) -> Iterator[str]:
     )
     columns = ("run", "began (UTC)", "phase", "ended", "tests", "streak", "verdict")
     yield from table_rows(Table(title="", columns=columns, rows=rows))
-    yield from _left_out(story.all_runs - len(rows), "earlier run", "phase-gate history")
+    yield from _left_out(story.all_runs - len(rows), "earlier run", of_task("phase-gate history", story.task))
 
 
 def _criteria(criteria: Mapping[str, Any] | None) -> Iterator[str]:
@@ -258,7 +258,7 @@ def _happenings(story: Story) -> Iterator[str]:
     for each in reversed(shown):
         yield f"- {short_time(each.at)}, after run {each.run}: {as_text(each.text)}"
     left_out = len(story.happenings) - len(shown) + story.happenings_left_out
-    yield from _left_out(left_out, "earlier event", "phase-gate history --events")
+    yield from _left_out(left_out, "earlier event", of_task("phase-gate history --events", story.task))
 
 
 def _ledger(story: Story) -> Iterator[str]:

@@ -13,6 +13,7 @@ from phase_gate.gate.state import Event
 from phase_gate.storage.files import read_bytes, write_atomically
 from phase_gate.storage.opening import Opened
 from phase_gate.storage.store import TaskStore
+from phase_gate.workflow.names import status_command
 
 
 def repair(store: TaskStore) -> tuple[int, int, Path]:
@@ -22,7 +23,7 @@ def repair(store: TaskStore) -> tuple[int, int, Path]:
     """
     with contextlib.suppress(TamperedError):
         store.check_objects(store.read().state)
-        raise NotAllowedError("nothing is damaged", remedy="phase-gate status")
+        raise NotAllowedError("nothing is damaged", remedy=status_command(store.task))
     with store.lock():
         return _rewrite(store)
 

@@ -30,6 +30,7 @@ from phase_gate.storage.opening import Opened, Place, read_beginning
 from phase_gate.storage.root import task_folder, task_names
 from phase_gate.storage.store import TaskStore
 from phase_gate.stores.shared import Head, SharedStore, Tail
+from phase_gate.workflow.names import of_task
 
 _STORE_DAMAGED = "restore the store's ledger, or start again under another project name"
 _OTHER_PLACE = "PHASE_GATE_STORE=folder continues with the folder; to start again in the store, move the folder away"
@@ -150,7 +151,7 @@ class SharedTaskStore(TaskStore):
         here = read_bytes(self.ledger_file, self.files) or b""
         if not (tail.rows.startswith(here) or here.startswith(tail.rows)):
             problem = f"the ledger here is not the one that {self.shared.shown} has"
-            raise TamperedError(problem, remedy="phase-gate audit --repair")
+            raise TamperedError(problem, remedy=of_task("phase-gate audit --repair", self.task))
 
     def download_again(self) -> tuple[int, Path]:
         """Set the copy aside and download it again. Return the number of lines, and where the old ledger is.

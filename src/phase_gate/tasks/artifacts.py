@@ -26,6 +26,7 @@ from phase_gate.tasks.work import Pipeline
 from phase_gate.values import Value, field
 from phase_gate.visible import count
 from phase_gate.workflow.model import SNAPSHOT, Artifact, Drift, PipelineRules, Workflow, requires_of
+from phase_gate.workflow.names import look_command
 
 if TYPE_CHECKING:
     from phase_gate.task import Task
@@ -167,11 +168,11 @@ class Artifacts:
         seen, described = self.artifact(name), self.rules.artifacts[name]
         is_snapshot = described.schema == SNAPSHOT
         if not seen.files:
-            return "is missing: phase-gate advance writes it" if is_snapshot else "is missing"
+            return f"is missing: {look_command(self.task.project.task)} writes it" if is_snapshot else "is missing"
         if seen.problem:
             return seen.problem
         if is_snapshot and seen.document.tree != self.tree:
-            return "shows another tree than the current one: phase-gate advance writes it again"
+            return f"shows another tree than the current one: {look_command(self.task.project.task)} writes it again"
         if seen.digest in self.pipeline.old.get(name, ()):
             phrase = "this phase" if described.made == "phase" else "this attempt"
             return f"is unchanged since before {phrase} began: write it again"

@@ -41,7 +41,7 @@ def needs_in(task: Task, phase: Phase) -> Rows:
     current = find_pipeline(task.state) if task.state.phase == phase.name else None
     pipeline, requires = current or Pipeline(), requires_of(phase)
     rows: Rows = [("guidance", text) for text in pipeline.guidance]
-    rows += [("artifact", _artifact(rules_of(workflow).artifacts[each])) for each in requires.artifacts]
+    rows += [("artifact", _artifact(rules_of(workflow).artifacts[each], name)) for each in requires.artifacts]
     if phase.tests != "none":
         wanted = "the whole suite passes" if phase.tests == "passing" else "new tests fail"
         rows.append(("tests", f"{wanted}: {run_command(phase.name, name)}"))
@@ -60,16 +60,16 @@ def needs_in(task: Task, phase: Phase) -> Rows:
     if DRIFT in phase.raises:
         rows.append(("history", "commits in git to compare with: each change outside the plan needs a change request"))
     if pending := len(pipeline.pending):
-        text = f"{count(pending, 'change request')} without a decision: phase-gate pipeline request list"
-        rows.append(("requests", text))
+        look = of_task("phase-gate pipeline request list", name)
+        rows.append(("requests", f"{count(pending, 'change request')} without a decision: {look}"))
     elif "no-pending-request" in phase.gate_1.guards:
         rows.append(("requests", "none may wait for a decision"))
     return rows
 
 
-def _artifact(artifact: Artifact) -> str:
+def _artifact(artifact: Artifact, task: str) -> str:
     if artifact.schema == SNAPSHOT:
-        return f"{artifact.name}: phase-gate advance writes it ({artifact.path})"
+        return f"{artifact.name}: {look_command(task)} writes it ({artifact.path})"
     wants = [_JSON_WORDS[artifact.schema]] if artifact.schema else []
     if not artifact.schema and artifact.min_words > 1:
         wants.append(f"{artifact.min_words} different words")

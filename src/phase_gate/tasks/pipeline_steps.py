@@ -22,6 +22,7 @@ from phase_gate.tasks.routing import Plan, budget, decided, failure_events, made
 from phase_gate.tasks.work import Failure, Pipeline, Request, Word, pipeline_of
 from phase_gate.values import replace
 from phase_gate.workflow.model import CHANGE_TYPES, Workflow, requires_of
+from phase_gate.workflow.names import look_command, of_task, status_command
 
 
 @contextmanager
@@ -58,7 +59,7 @@ def begin_cycle(task: Task, workflow: Workflow) -> Task:
         raise NotAllowedError(unset, remedy=remedy)
     with _changing(task) as (change, _):
         if change.state.phase is not None and not change.state.is_done:
-            raise NotAllowedError(f"{change.state.phase} has begun meanwhile", remedy="phase-gate status")
+            raise NotAllowedError(f"{change.state.phase} has begun meanwhile", remedy=status_command(task.project.task))
         how: How = "begin" if change.state.phase is None else "new-cycle"
         change.record(*_entry(task, change, workflow, Entry(workflow.first, how)))
         return task.after(change)
@@ -69,7 +70,8 @@ def resume_with_guidance(task: Task, person: Person) -> Task:
     """Enter the failed phase of a stuck pipeline again, with a person's guidance. Returns the task after it."""
     with _changing(task) as (change, stuck):
         if not change.state.is_stuck:
-            raise NotAllowedError("the pipeline is not stuck: it can continue without guidance", "phase-gate status")
+            look = status_command(task.project.task)
+            raise NotAllowedError("the pipeline is not stuck: it can continue without guidance", look)
         person.require(change.opened.state, "guidance")
         record = override_record("guidance", change.state, reason=person.reason, by=person.by, at=change.at)
         failed = stuck.rules.phase(pipeline_of(change.state).failed_phase)
@@ -91,11 +93,13 @@ def start_recovery(task: Task, *, reason: str, by: str) -> State:
         pipeline, workflow = pipeline_of(change.state), locked.rules
         phase = workflow.phase(change.state.phase or "")
         if phase is None or phase.recovers or not phase.on_failure:
-            raise NotAllowedError(f"{change.state.phase} leads to no recovery", remedy="phase-gate status")
+            raise NotAllowedError(
+                f"{change.state.phase} leads to no recovery", remedy=status_command(task.project.task)
+            )
         if pipeline.recoveries >= budget(workflow):
             raise NotAllowedError(
                 f"all {budget(workflow)} recoveries are used up: the next gate that fails ends the pipeline",
-                remedy="see that Gate 1 is open before you signal: phase-gate advance",
+                remedy=f"see that Gate 1 is open before you signal: {look_command(task.project.task)}",
             )
         plan = Plan(failure=Failure(phase=phase.name, error=f"{reason} (begun on purpose by {by})"))
         look = functools.partial(remember, locked, workflow)
@@ -131,7 +135,7 @@ def make_request(task: Task, *, kind: str | None, title: str, by: str, blocking:
             )
         same = [each for each in pipeline.pending if (each.type, each.title) == (kind, title)]
         if same:
-            remedy = "phase-gate pipeline request list"
+            remedy = _list_command(task.project.task)
             raise NotAllowedError(f"{same[0].id} requests the same, and is pending", remedy=remedy)
         name = f"CR-{len(pipeline.requests) + 1}"
         request = Request(id=name, type=kind, title=title, target=routes[kind], by=by, blocking=blocking)
@@ -168,7 +172,7 @@ def approve_request(task: Task, name: str | None, *, by: str, reason: str) -> tu
         if current.recovers:
             raise NotAllowedError(
                 f"{current.name} has to end first: {request.id} would lead out of it",
-                remedy="phase-gate pipeline recover",
+                remedy=of_task("phase-gate pipeline recover", task.project.task),
             )
         change.record(decided(request, "approved", by=by, reason=reason or "decided on purpose"))
         line = main_line(workflow)
@@ -182,14 +186,15 @@ def approve_request(task: Task, name: str | None, *, by: str, reason: str) -> tu
 def _refuse_ended(state: State) -> None:
     if state.is_done or state.is_stuck:
         raise NotAllowedError(
-            f"the pipeline is {state.phase}: requests are not possible any more", remedy="phase-gate status"
+            f"the pipeline is {state.phase}: requests are not possible any more",
+            remedy=status_command(state.task),
         )
 
 
 def _find(state: State, name: str | None) -> Request:
     """Return the request without a decision that a command names."""
     _refuse_ended(state)
-    listed = "phase-gate pipeline request list"
+    listed = _list_command(state.task)
     if name is None:
         raise UsageError("the request is missing", remedy=f"name one of: {listed}")
     request = _request(state, name)
@@ -198,11 +203,15 @@ def _find(state: State, name: str | None) -> Request:
     return request
 
 
+def _list_command(task: str) -> str:
+    return of_task("phase-gate pipeline request list", task)
+
+
 def _request(state: State, name: str) -> Request:
     for each in pipeline_of(state).requests:
         if each.id.upper() == name.upper():
             return each
-    raise UsageError(f"there is no request {name!r}", remedy="phase-gate pipeline request list")
+    raise UsageError(f"there is no request {name!r}", remedy=_list_command(state.task))
 
 
 # --- votes of reviewers in a consensus phase

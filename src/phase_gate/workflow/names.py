@@ -34,6 +34,11 @@ def run_command(phase: str, task: str) -> str:
     return f"pytest --phase={phase.lower()}" + ("" if task == "default" else f" --phase-task={task}")
 
 
+def status_command(task: str) -> str:
+    """Return the command that shows a task and what comes next."""
+    return of_task("phase-gate status", task)
+
+
 def signal_command(task: str) -> str:
     """Return the command that gives the exit signal for a task's last run."""
     return of_task("phase-gate signal", task)
