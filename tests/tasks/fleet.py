@@ -61,10 +61,11 @@ class Machine:
         self._clock.skew = self._skew
         return self._clock.paper(self.root / f"{name}.paper.yaml", document)
 
-    def take_list(self, *tasks: dict[str, Any]) -> Result:
+    def take_list(self, *tasks: dict[str, Any], untimed: bool = False) -> Result:
         if len(tasks) == 1:  # one that comes alone would begin at once
             tasks = (*tasks, part(9, depends_on=[tasks[0]["name"]]))
-        return self.call("verify", "start", "--task-file", self.paper("list", list(tasks)))
+        options = ("--untimed",) if untimed else ()
+        return self.call("verify", "start", "--task-file", self.paper("list", list(tasks)), *options)
 
     def next(self, by: str, *words: str) -> Any:
         """Return the task that a worker gets; where there is none, why."""

@@ -178,6 +178,18 @@ def test_the_one_that_comes_second_gets_the_next_one(shared: Fleet) -> None:
     assert faster == ["part-1"]
 
 
+def test_a_task_without_a_limit_is_freed_by_a_person(fleet: Fleet) -> None:
+    a = fleet.machine("a")
+    a.take_list(part(1), part(2, depends_on=["part 1"]), untimed=True)
+    assert a.next("ann") == "part-1"
+    free = 'if that is gone: phase-gate verify abandon --task part-1 --reason "..."'
+    assert a.call("verify", "next", "--by", "bob").has("ann has it", free)
+    assert a.call("verify", "status", "--task", "part-1").text.count("phase-gate verify abandon --task part-1") == 1
+    a.call("verify", "abandon", "--task", "part-1", "--reason", "its worker is gone")
+    fleet.wait(60)  # by the margin for what others write into the store
+    assert a.next("bob") == "part-1"
+
+
 @pytest.mark.criterion("VG-31")
 @pytest.mark.parametrize(
     ("first", "second", "said"),

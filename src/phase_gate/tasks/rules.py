@@ -157,6 +157,11 @@ def begin_first(row: Verification) -> str:
     return f"phase-gate verify {'start' if row.status is Status.PENDING else 'status'} --task {row.task}"
 
 
+def free_command(row: Verification) -> str:
+    """Return the command that frees a task of a worker that is gone. Only without a time limit does it take one."""
+    return f'phase-gate verify abandon --task {row.task} --reason "..."' if row.untimed else ""
+
+
 def resume_command(wave: str) -> str:
     """Return the command that resumes a halted wave. The tasks without a wave are a wave, too."""
     named = f" --wave {shlex.quote(wave)}" if wave else ""
@@ -226,6 +231,8 @@ def lease_ends(verification: Verification) -> float | None:
     seconds = verification.limits["verify" if status is Status.VERIFYING else "executor"]
     if status in NOT_PASSED and last is not None and last.type is FailureType.TIMEOUT:
         seconds = DELAY  # its worker has lost the task
+    elif status in NOT_PASSED and last is not None and last.type is FailureType.EXECUTION_FAILURE and not last.counts:
+        seconds = 0.0  # it was abandoned: the worker gave the task back, or somebody took it away
     elif verification.untimed or status not in (Status.EXECUTING, Status.VERIFYING, *NOT_PASSED):
         return None
     return datetime.fromisoformat(verification.last_step_at).timestamp() + seconds

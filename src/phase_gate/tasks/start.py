@@ -28,7 +28,7 @@ from phase_gate.storage.lock import again_if_moved
 from phase_gate.task import Task
 from phase_gate.tasks.board import Step, TaskBoard, TaskSession, TaskStatus, task_environment
 from phase_gate.tasks.changes import remember_files
-from phase_gate.tasks.rules import MARGIN, Overview, asks_person, lease_ends, resume_command, set_limits
+from phase_gate.tasks.rules import MARGIN, Overview, asks_person, free_command, lease_ends, resume_command, set_limits
 from phase_gate.tasks.steps import begin_attempt
 from phase_gate.tasks.task_files import lint_task, pytest_command
 from phase_gate.tasks.work import (
@@ -292,4 +292,6 @@ def _explain_nothing(overview: Overview) -> Nothing:
     if left[0].by and left[0].status in WORKED_ON:
         problem += f", {left[0].by} has it"
     why: Why = "waiting" if moving else "needs-person"
+    if first.status in WORKED_ON and (free := free_command(first)):
+        return Nothing(why=why, problem=problem, next_hint=f"wait for its worker; if that is gone: {free}")
     return Nothing(why=why, problem=problem, next_command=f"phase-gate verify status --task {first.task}")

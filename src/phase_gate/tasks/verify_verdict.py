@@ -13,7 +13,7 @@ from phase_gate.gate.measured import Finding, Measured, cap_findings, covered_by
 from phase_gate.gate.state import Case, State
 from phase_gate.gate.verdict import Evaluation, Verdict
 from phase_gate.tasks.changes import TaskChanges
-from phase_gate.tasks.rules import escalate, retries_left
+from phase_gate.tasks.rules import escalate, free_command, retries_left
 from phase_gate.tasks.work import FailureType, Status, Verification, find_verification
 from phase_gate.visible import count, name_first
 from phase_gate.workflow.metrics import MetricValue
@@ -125,7 +125,9 @@ def advise_task(verification: Verification, evaluation: Evaluation | None = None
             return Verdict("waiting", "it waits for its executor", f"phase-gate verify start {named}")
         case Status.EXECUTING:
             reason = f"attempt {verification.attempt}: it waits for the executor's report"
-            return Verdict("waiting", reason, "", f"phase-gate verify executor FILE {named}")
+            free = free_command(verification)
+            hint = f"phase-gate verify executor FILE {named}" + (f"; if its worker is gone: {free}" if free else "")
+            return Verdict("waiting", reason, "", hint)
         case Status.VERIFYING:
             return _verifying(verification, evaluation)
         case Status.REVIEWING:
