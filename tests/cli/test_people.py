@@ -302,7 +302,7 @@ def test_force_ends_the_phase_with_the_word(red: CommandProject) -> None:
     assert "regardless of the gates" in ran.out
     status = red.json("status")
     assert (status["exited"], status["forced_exit"], status["overrides"][0]["kind"]) == (True, True, "force")
-    assert "(forced)" in red.gate("check").out
+    assert "GREEN was forced by ann: " in red.gate("check").out
 
 
 def test_force_before_any_complete_run(begin: Begin) -> None:

@@ -84,9 +84,9 @@ def forced_events(
     case = Case(state=overridden, workflow=workflow, phase=phase, at=at, root=root)
     seen, run = (Measured(), None) if last is None else (update(state, last), last.run)
     evaluation = evaluate(case, seen, iteration=state.iteration, run=run)
-    word = "skipped" if record["kind"] == "skip" else "forced"
+    word, mark = ("skipped", " (forced)") if record["kind"] == "skip" else ("forced", "")
     name = next_phase(state, workflow, phase)[0]
-    reason = f"{phase.name} was {word} by {record['by']} (forced): {record['reason']}"
+    reason = f"{phase.name} was {word} by {record['by']}{mark}: {record['reason']}"
     advice = Verdict("open", reason, *after_exit(workflow, phase, name, state.task))
     evaluation = replace(with_advice(evaluation, advice), forced_exit=True)
     data = {
