@@ -232,7 +232,7 @@ def lease_ends(verification: Verification) -> float | None:
     if status in NOT_PASSED and last is not None and last.type is FailureType.TIMEOUT:
         seconds = DELAY  # its worker has lost the task
     elif status in NOT_PASSED and last is not None and last.type is FailureType.EXECUTION_FAILURE and not last.counts:
-        seconds = 0.0  # it was abandoned: the worker gave the task back, or somebody took it away
+        seconds = 0.0  # it was abandoned, so the worker no longer has the task
     elif verification.untimed or status not in (Status.EXECUTING, Status.VERIFYING, *NOT_PASSED):
         return None
     return datetime.fromisoformat(verification.last_step_at).timestamp() + seconds
@@ -324,7 +324,7 @@ class Overview(Value):
         return [row for row in left if row.wave == wave and finished.issuperset(row.spec.depends_on)]
 
     def next_wave(self, left: Collection[Verification]) -> str:
-        """Return the first wave with one of these tasks, even if the list begins with a later wave's by now."""
+        """Return the first wave with one of these tasks, even if the first task left is of a later wave."""
         waves = {row.wave for row in left}
         return next((row.wave for row in self.rows if row.wave in waves), "")
 
