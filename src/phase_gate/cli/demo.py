@@ -118,7 +118,7 @@ def _run(call: Call, folder: Path, program: str, *words: str) -> int:
     # Only what the demo needs: no cache folder, short tracebacks, and no other installed plugins.
     environment = {
         **kept,
-        # Beside the project: in it, its files would count as changes where git lists them.
+        # Not in the project: where git lists its files, they would count as changes.
         "XDG_STATE_HOME": str(folder.with_name("user-state")),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
