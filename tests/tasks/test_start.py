@@ -142,6 +142,47 @@ def test_what_failed_stays_with_its_worker_for_the_time_of_an_attempt(fleet: Fle
     assert b.status("part-1")["worker"] == "bob"
 
 
+FAILURE = {"status": "failure", "task_name": "part 1", "error": "no idea"}
+
+
+def test_a_failed_task_is_for_its_worker_again_after_pending_ones(fleet: Fleet) -> None:
+    a, b = fleet.machine("a"), fleet.machine("b")
+    a.take_list(part(1), part(2))
+    assert a.next("ann") == "part-1"
+    assert a.call("verify", "executor", a.paper("result", FAILURE), "--by", "ann").code == 10
+    assert b.next("bob") == "part-2"
+    refused = b.call("verify", "next", "--by", "cem")
+    assert (refused.code, refused.has("next: phase-gate verify start --task part-1")) == (10, True)
+    assert a.next("ann") == "part-1"
+    assert a.status("part-1")["attempt"] == 2
+    # A time-out has a delay, for its own worker as well.
+    fleet.wait(310)
+    assert a.report("part-1", "ann").code == 10
+    assert a.call("verify", "next", "--by", "ann").has("s, then: phase-gate verify start --task part-1")
+    fleet.wait(31)
+    assert a.next("ann") == "part-1"
+
+
+def test_an_abandoned_task_is_free_for_every_worker_at_once(fleet: Fleet) -> None:
+    a, b = fleet.machine("a"), fleet.machine("b")
+    a.take_list(part(1))
+    assert a.next("ann") == "part-1"
+    assert a.call("verify", "abandon", "--task", "part-1", "--reason", "no time").code == 0
+    assert b.next("bob") == "part-1"
+    assert (b.status("part-1")["worker"], b.status("part-1")["attempt"]) == ("bob", 2)
+
+
+def test_a_failed_task_without_a_limit_does_not_wait_for_its_worker_for_ever(fleet: Fleet) -> None:
+    a, b = fleet.machine("a"), fleet.machine("b")
+    a.call("verify", "start", "--untimed", "--task-file", a.paper("list", [part(1), part(2, depends_on=["part 1"])]))
+    assert a.next("ann") == "part-1"
+    assert a.call("verify", "executor", a.paper("result", FAILURE), "--by", "ann").code == 10
+    fleet.wait(250)
+    assert b.next("bob") == "waiting"
+    fleet.wait(90)
+    assert b.next("bob") == "part-1"
+
+
 @pytest.fixture
 def shared(project: Project, monkeypatch: pytest.MonkeyPatch) -> Fleet:
     return Fleet(project, monkeypatch, Server())

@@ -28,11 +28,21 @@ from phase_gate.storage.lock import again_if_moved
 from phase_gate.task import Task
 from phase_gate.tasks.board import Step, TaskBoard, TaskSession, TaskStatus, task_environment
 from phase_gate.tasks.changes import remember_files
-from phase_gate.tasks.rules import MARGIN, Overview, asks_person, free_command, lease_ends, resume_command, set_limits
+from phase_gate.tasks.rules import (
+    MARGIN,
+    Overview,
+    asks_person,
+    delay_left,
+    free_command,
+    lease_ends,
+    resume_command,
+    set_limits,
+)
 from phase_gate.tasks.steps import begin_attempt
 from phase_gate.tasks.task_files import lint_task, pytest_command
 from phase_gate.tasks.work import (
     FINISHED,
+    NOT_PASSED,
     PHASE,
     STEPS,
     WORKFLOW,
@@ -43,6 +53,7 @@ from phase_gate.tasks.work import (
     find_verification,
 )
 from phase_gate.values import Value, replace
+from phase_gate.visible import same_name
 from phase_gate.workflow.sections import VerificationSettings
 
 #: Prints progress.
@@ -235,7 +246,8 @@ def hand_out(board: TaskBoard, *, by: str, show: Show) -> TaskStatus | Nothing:
             with contextlib.suppress(MovedError, NotAllowedError):
                 _release(board.session(row.task), row)
     spread = 1
-    while ready := board.overview.ready(lambda row: is_over(board, row)):
+    while ready := board.overview.ready(lambda row: _may_retry(board, row, by=by)):
+        ready.sort(key=lambda row: row.status in NOT_PASSED)
         place = random.randrange(min(spread, len(ready)))
         while place < len(ready):
             row = ready[place]
@@ -257,6 +269,15 @@ def is_over(board: TaskBoard, row: Verification) -> bool:
     """Return whether the worker's time is over. In a shared store, events of others take a while to arrive."""
     ends, margin = lease_ends(row), MARGIN if board.place else 0.0
     return ends is not None and datetime.fromisoformat(storage.now()).timestamp() > ends + margin
+
+
+def _may_retry(board: TaskBoard, row: Verification, *, by: str) -> bool:
+    """Return whether a worker may try a failed task again: it was theirs or abandoned, or its worker's time is over."""
+    last = row.last_failure
+    if same_name(by, row.by) or (last is not None and not last.counts):
+        return delay_left(row, storage.now()) <= 0
+    # Without a time limit, a failed task would wait for its worker for ever.
+    return is_over(board, replace(row, untimed=False))
 
 
 def _refuse_moved(step: Step, seen: Verification) -> None:
@@ -294,4 +315,9 @@ def _explain_nothing(overview: Overview) -> Nothing:
     why: Why = "waiting" if moving else "needs-person"
     if first.status in WORKED_ON and (free := free_command(first)):
         return Nothing(why=why, problem=problem, next_hint=f"wait for its worker; if that is gone: {free}")
+    if first.status in NOT_PASSED and not asks_person(first):
+        wait, again = delay_left(first, storage.now()), f"phase-gate verify start --task {first.task}"
+        # Typed by a person, it also takes over the task of a worker that is gone.
+        given = {"next_hint": f"wait {wait:.0f} s, then: {again}"} if wait > 0 else {"next_command": again}
+        return Nothing(why=why, problem=problem, **given)
     return Nothing(why=why, problem=problem, next_command=f"phase-gate verify status --task {first.task}")
