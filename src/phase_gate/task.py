@@ -12,13 +12,14 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from phase_gate.codec import from_json
-from phase_gate.errors import NotAllowedError, PhaseGateError, TamperedError
+from phase_gate.errors import NotAllowedError, PhaseGateError, StateError, TamperedError
 from phase_gate.gate.state import DRIVE, Event, State
 from phase_gate.project import Project
 from phase_gate.storage.fingerprint import Tree, changed_since_last_run, list_matcher
 from phase_gate.storage.ledger import REPAIR
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.opening import Opened
+from phase_gate.storage.root import DEFAULT_TASK, task_names
 from phase_gate.storage.store import TaskStore, Transaction, now
 from phase_gate.values import replace
 from phase_gate.workflow.names import ANSWER_VARIABLE, call_command, is_answer_name, step_command
@@ -86,12 +87,27 @@ class Task:
         """
         name = self.project.task
         if self.state.phase is None:
-            raise NotAllowedError(f"task {name} has no run yet", remedy=self.project.begin_command)
+            raise NotAllowedError(f"task {name} has no run yet", remedy=self.begin_command)
         if self.state.is_verify_task and not verification:
             raise NotAllowedError(
                 f"{name} is a verify task: executor, verify command and reviewer decide about it",
                 remedy=f"phase-gate verify status --task {name}",
             )
+
+    @property
+    def begin_command(self) -> str:
+        """What to type where nothing is recorded for the task: a list of verify tasks comes first."""
+        project = self.project
+        has_list = project.task == DEFAULT_TASK and any(map(self._is_left, task_names(project.state_folder)))
+        return "phase-gate verify status" if has_list else project.begin_command
+
+    def _is_left(self, name: str) -> bool:
+        """Return whether a task here is a verify task that has not been approved."""
+        try:
+            state = replace(self.project, task=name).store("").read().state
+        except StateError:
+            return False  # its own commands report that
+        return state.is_verify_task and not state.exited
 
     @property
     def answer_file(self) -> Path | None:
@@ -158,7 +174,7 @@ class Task:
             changed=() if self.state.phase is None else self.changed_files,
             lost=self.lost_runs,
             gate_1_only=gate_1_only,
-            begin="" if self.state.phase is not None else self.project.begin_command,
+            begin="" if self.state.phase is not None else self.begin_command,
             next_step=self._find_next_step,
         )
 

@@ -25,6 +25,17 @@ def test_a_task_that_has_begun_gets_no_other_text(gate: Gate) -> None:
     assert ran.has("has begun: its text can't be changed any more")
 
 
+def test_every_command_leads_to_a_list_that_is_not_done(gate: Gate) -> None:
+    gate.start()
+    for command in ("check", "explain", "advance"):
+        assert gate.call(command).has("phase-gate verify status"), command
+    assert gate.call("check", "--task", "other").has("pytest --phase=red --phase-task=other")
+    gate.executor()
+    gate.verify()
+    gate.review()
+    assert gate.call("check").has("pytest --phase=red")
+
+
 def test_settings_of_the_project_hold_for_its_tasks(gate: Gate) -> None:
     gate.project.write({"phase-gate.yaml": "verification:\n  timeouts: {verify: 60}\n  untimed: true\n"})
     gate.start()
