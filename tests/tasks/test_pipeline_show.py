@@ -12,6 +12,7 @@ from phase_gate.gate.state import WORK, State
 from phase_gate.tasks.pipeline_show import count_votes, merge_gate_results, stuck_to_json
 from phase_gate.tasks.work import Failure, Pipeline, Word
 from tests.e2e.sessions import SCHEMAS
+from tests.support import Project
 from tests.tasks.pipelines import CONFIGURATION, WORKFLOW, Pipe
 
 ON = {"plan": "d1"}
@@ -132,3 +133,18 @@ def test_a_stuck_pipeline_names_its_task() -> None:
     pipeline = Pipeline(failed_phase="INTAKE", failures=(Failure(phase="INTAKE", error="no brief"),))
     report = stuck_to_json(State(task="other", parts={WORK: pipeline}), WORKFLOW, None)
     assert report["required_human_input"][-1].endswith('resume --reason "..." --by NAME --task other')
+
+
+def test_a_phase_without_tests_asks_for_its_files_not_for_a_test(project: Project) -> None:
+    pipe = Pipe(project).at("ARCHITECTURE")
+    assert pipe.gate("history").has("no run is recorded yet", "next: phase-gate advance")
+    project.remove("test_lending.py")
+    project.commit_all()
+    for _ in range(2):
+        ran = project.run("--phase=auto")
+        assert ran.has("empty run", "(architecture-plan", "next    write the named files")
+    pipe.make("architecture-plan")
+    project.run("--phase=auto")
+    checked = pipe.gate("check")
+    assert checked.has("next: phase-gate advance")
+    assert "let a test run" not in checked.out

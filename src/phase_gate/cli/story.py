@@ -27,19 +27,19 @@ from phase_gate.workflow.names import of_task, run_command, status_command
 
 
 def history(call: Call) -> Done:
-    project, last = call.project(), call.arguments.last
-    store = call.store(project)
-    opened = store.read()
+    task, last = call.task(), call.arguments.last
+    project, store = task.project, task.store
     if call.arguments.calibration:
         return _calibration(store.lines())
     if call.arguments.events:
         events = [_event_row(line) for line in store.lines()][-(last or 0) :]
         return Done(text=show_rows(_event_rows(events)) or "nothing has happened yet", document={"events": events})
     lines = list(store.lines())
-    runs = collect_runs(lines, project.task, lost=store.lost_runs(opened.state))[-(last or 0) :]
+    runs = collect_runs(lines, project.task, lost=task.lost_runs)[-(last or 0) :]
     waived = _list_waivers(lines)
     document = {"task": project.task, "root": str(project.root), "runs": runs, "overrides": waived}
-    return Done(text=show_rows(_rows(runs, waived)), document=document)
+    first = () if runs else ("no run is recorded yet", f"  next: {task.current_status().next_step}")
+    return Done(text=show_rows([*first, *_rows(runs, waived)]), document=document)
 
 
 def _calibration(lines: Iterable[Line]) -> Done:
@@ -129,8 +129,6 @@ def _show_count(name: str, number: int) -> str:
 
 
 def _rows(runs: list[dict[str, Any]], waived: list[dict[str, Any]]) -> Iterator[str]:
-    if not runs:
-        yield from ("no run is recorded yet", "  next: pytest --phase=red")
     rows = []
     for run in runs:
         counts = ", ".join(_show_count(name, number) for name, number in run["counts"].items())

@@ -40,6 +40,11 @@ def advise_closed(evaluation: Evaluation, workflow: Workflow, phase: Phase) -> V
     if evaluation.iteration is None:
         reason = f"this run does not count ({evaluation.run_kind}): {evaluation.run_note}"
         hint = {"empty": _WRITE_ONE if phase.tests == "failing" else LET_ONE_RUN}.get(evaluation.run_kind, "")
+        if phase.tests == "none":
+            hint = ""  # it needs no test
+            if not all(guard.passes for guard in evaluation.gate_1.guards):
+                missing, again, hint = _find_missing(evaluation, workflow, phase)
+                reason = f"{reason}; {missing}"
         changed = [finding for finding in evaluation.findings if finding.tier == "hard" and finding.change]
         if changed:  # it may be the reason that tests did not run
             hint = f"undo the change: {_first(changed)}"

@@ -102,7 +102,8 @@ def outdated(
     evaluation, kind = state.evaluation, "" if state.last_run is None else state.last_run.kind
 
     def again(status: Status, reason: str) -> CurrentStatus:
-        return CurrentStatus(status, reason, next_step()[0], LET_ONE_RUN if kind == "empty" else "")
+        command, takes_run = next_step()
+        return CurrentStatus(status, reason, command, LET_ONE_RUN if kind == "empty" and takes_run else "")
 
     # A nested run proves nothing in any case, so it may be lost.
     gone = [run.id for run in state.open_runs if run.id in lost and not run.nested]
