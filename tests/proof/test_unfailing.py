@@ -288,6 +288,12 @@ def test_chosen_paths_and_the_projects_own_choice_count(project: Project) -> Non
             "nothing tried: conftest.py can't be imported: ModuleNotFoundError: No module named 'nothing_here'",
             id="broken",
         ),
+        pytest.param(
+            {"test_broken.py": "import nothing_here\n\n\ndef test_one():\n    assert nothing_here.one == 1\n"},
+            "nothing tried: test_broken.py can't be imported: ModuleNotFoundError: No module named 'nothing_here';"
+            " fix that first: pytest test_broken.py",
+            id="broken-test",
+        ),
     ],
 )
 def test_nothing_to_try_is_11(project: Project, files: dict[str, str], message: str) -> None:

@@ -179,7 +179,10 @@ def _name_untried(target: TargetProof) -> TargetProof:
 
 
 def _describe_no_pass(run: SandboxRun) -> str:
-    messages = [test.report.message for test in run.tests if test.report and test.report.message]
-    if not any("::" in function for function in run.functions):  # others are broken files
+    told = [(test.id, test.report.message) for test in run.tests if test.report and test.report.message]
+    if any("::" in function for function in run.functions):
+        return f"no test passes as it is: {told[0][1] if told else run.problem}"
+    if run.problem or not told:
         return run.problem or "pytest collected no test"
-    return f"no test passes as it is: {messages[0] if messages else run.problem}"
+    file, message = told[0]  # without tests, each is a file that pytest can't collect
+    return f"{file} can't be imported: {message.removeprefix('E').strip()}; fix that first: pytest {file}"
