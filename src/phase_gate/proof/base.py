@@ -48,6 +48,8 @@ class Change(Value):
     #: Other new tests: those that are marked as passing already, and those that were moved with the same body.
     marked: tuple[str, ...] = ()
     moved: tuple[str, ...] = ()
+    #: How many new or changed tests the user left out.
+    left_out: int = 0
     #: Test files.
     tests: frozenset[str] = frozenset()
     #: No source changed that a test could depend on.
@@ -84,10 +86,13 @@ def find_change(root: Path, revision: str, now: Mapping[str, str], *, left_out: 
     lines: dict[str, int] = {}
     marked: list[str] = []
     moved: list[str] = []
+    excluded = 0
     for test_id, test in after.items():
-        if before.get(test_id) == test.body or is_left_out(split_id(test_id)[0]):
+        if before.get(test_id) == test.body:
             continue
-        if test.body in free:
+        if is_left_out(split_id(test_id)[0]):
+            excluded += 1
+        elif test.body in free:
             moved.append(test_id)
         elif test_id in guards:
             marked.append(test_id)
@@ -103,6 +108,7 @@ def find_change(root: Path, revision: str, now: Mapping[str, str], *, left_out: 
         old=frozenset(before.keys() & lines.keys()),
         marked=tuple(marked),
         moved=tuple(moved),
+        left_out=excluded,
         tests=tests,
         has_only_tests=not _changes_sources(root, commit, {*differing} - tests, {*now, *then} - tests),
     )
@@ -228,6 +234,9 @@ def _tolerate(targets: Targets, old: Collection[str]) -> Targets:
 
 def sum_up(proof: Proof, change: Change) -> str:
     """Return a one-line summary of what the change's tests show."""
+    if not change.lines and change.left_out:
+        left = f"--exclude leaves out {count(change.left_out, 'test')}"
+        return f"{left}, no other one is new or changed since {change.base}: nothing to prove"
     if not change.lines:
         return f"no test is new or changed since {change.base}: nothing to prove"
     total, needing = len(proof.targets), sum(each.has("needs") for each in proof.targets)
