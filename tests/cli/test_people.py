@@ -162,6 +162,9 @@ def test_only_a_guard_that_closes_the_gate(altered: CommandProject) -> None:
     arguments = ("waive", "tests-kept", "--reason", "so", "--by", "ann")
     assert altered.error(*arguments) == (13, "not-allowed", "tests-kept is not what closes the gate")
     assert at_terminal(altered, *arguments).has("waive one of these: tests-unchanged")
+    unknown = ("waive", "nonsense", "--reason", "so", "--by", "ann")
+    assert altered.error(*unknown) == (13, "not-allowed", "no guard is called 'nonsense'")
+    assert altered.gate(*unknown).has("name one of these: ", "tests-kept, ", "tests-unchanged")
 
 
 def test_nobody_at_a_terminal(altered: CommandProject) -> None:

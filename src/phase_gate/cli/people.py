@@ -19,7 +19,7 @@ from phase_gate.gate.verdict import evaluation_to_json, show_next
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.store import now
 from phase_gate.values import replace
-from phase_gate.visible import count, show_line, show_rows
+from phase_gate.visible import count, cut, show_line, show_rows
 from phase_gate.workflow.names import of_task, status_command
 
 TYPE_CHECKING = False
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 def waive(call: Call) -> Done:
     task, guard, person = call.task(), call.arguments.guard, call.person()
     task.require_begun(verification=True)
+    if guard not in task.rules.guards:
+        raise NotAllowedError(
+            f"no guard is called {cut(guard)!r}", remedy=f"name one of these: {', '.join(task.rules.guards)}"
+        )
     with task.transaction() as change:
         task.store.refuse_while_running(change.opened.state)
         covered = _present_findings(change.state, guard)
