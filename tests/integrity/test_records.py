@@ -106,6 +106,15 @@ def test_overrides_that_are_allowed_later_do_not_count(project: Project) -> None
     assert (waived.code, waived.has("terminal")) == (NOT_ALLOWED, True)
 
 
+def test_an_option_that_was_added_is_left_out(project: Project) -> None:
+    project.red().write(calc=CALC)
+    ran = project.run("--phase=green", "-W", "error")
+    assert ran.has("next    leave out -W, then run: pytest --phase=green;")
+    project.write({"pytest.ini": "[pytest]\nxfail_strict = true\n"})
+    ran = project.run("--phase=green", "-W", "error")
+    assert " ".join(ran.out.split()).count("leave out -W, and restore them: ini xfail_strict") == 1
+
+
 def test_twin_a_person_said_beforehand_that_scripts_may(project: Project) -> None:
     project.write(_OVERRIDES).red().write(calc=CALC, test_calc="def test_add():\n    pass\n")
     project.run("--phase=green")

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 
 from phase_gate.gate.breaker import describe_open
 from phase_gate.gate.freshness import hint_at_outputs
-from phase_gate.gate.measured import ALREADY_PASSING, BROKEN_MODULE, NO_NEW_SKIPS, STREAK_STARTS_OVER, TEST_FAILS
+from phase_gate.gate.measured import (
+    ALREADY_PASSING,
+    BROKEN_MODULE,
+    NO_NEW_SKIPS,
+    OPTION,
+    STREAK_STARTS_OVER,
+    TEST_FAILS,
+)
 from phase_gate.gate.verdict import LET_ONE_RUN, Evaluation, Gate1Result, Signal, Verdict, phase_command
 from phase_gate.values import Literal
 from phase_gate.visible import count, name_first
@@ -359,6 +366,15 @@ def suggest_command(guard: str, workflow: Workflow, phase: Phase, task: str) -> 
     return "" if guard in UNDONE else phase_command(phase, task)
 
 
+def _how_to_undo(remedy: str, found: Collection[Finding]) -> str:
+    """Return what to do about changes: an option that was not given when the tests were frozen is left out."""
+    added = [each for each in found if each.change == "added" and each.id.startswith(OPTION)]
+    others = dict.fromkeys(each.place or each.detail for each in found if each not in added)
+    ways = [f"leave out {name_first(each.id.removeprefix(OPTION) for each in added)}"] if added else []
+    ways += [f"{remedy}{': ' if others else ''}{name_first(others)}"] if others or not added else []
+    return ", and ".join(ways)
+
+
 def suggest_steps(guard: Guard, found: Collection[Finding], workflow: Workflow, phase: Phase, task: str) -> str:
     """Return what to do if a guard is not met, before its command or instead.
 
@@ -367,8 +383,7 @@ def suggest_steps(guard: Guard, found: Collection[Finding], workflow: Workflow, 
     name, remedy, back = guard.name, guard.remedy, return_command(workflow, phase, task)
     ways = [remedy] if remedy else []
     if name in UNDONE:
-        places = dict.fromkeys(finding.place or finding.detail for finding in found)
-        ways = [f"{remedy}{': ' if found else ''}{name_first(places)}, then run: {phase_command(phase, task)}"]
+        ways = [f"{_how_to_undo(remedy, found)}, then run: {phase_command(phase, task)}"]
     if name in _MAY_GO_BACK and back:
         ways.append(f"or go back: {back}")
     # The reviewers of a pipeline agree on its documents: no message offers to skip them.

@@ -158,6 +158,9 @@ NAMED_BY_REASON = frozenset({ALREADY_PASSING, TEST_FAILS})
 #: Files that changed since the last green run: all required green runs have to be repeated.
 STREAK_STARTS_OVER = "streak-starts-over"
 
+#: Options of pytest are settings, too: the beginning of their names.
+OPTION = "option "
+
 #: A test module that pytest could not collect, in a phase that requires passing tests.
 BROKEN_MODULE = "broken-module"
 

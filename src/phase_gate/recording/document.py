@@ -12,7 +12,7 @@ import pytest
 
 from phase_gate.codec import from_json
 from phase_gate.gate.inventory import PROFILE, join_id
-from phase_gate.gate.measured import Finding, Seen, merge_seen
+from phase_gate.gate.measured import OPTION, Finding, Seen, merge_seen
 from phase_gate.gate.outcomes import FAILING, Failure
 from phase_gate.gate.record import SLOW, Document
 from phase_gate.recording.ownership import announced_packages, is_installed, package_of, real_path
@@ -255,9 +255,9 @@ def take_settings(config: pytest.Config, root: Path, plugins: Iterable[_Plugin])
     for name, flag in _OPTIONS.items():
         value = getattr(config.option, name, None)
         if value and not (name == "importmode" and value == "prepend"):
-            settings[f"option {flag}"] = str(value)
+            settings[f"{OPTION}{flag}"] = str(value)
     inifile = config.inipath
-    settings["option -c"] = "" if inifile is None else relative_id(inifile, root)
+    settings[f"{OPTION}-c"] = "" if inifile is None else relative_id(inifile, root)
     settings["plugins"] = " ".join(sorted(name for name, _, _ in plugins))
     return settings | _profile()
 
