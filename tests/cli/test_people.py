@@ -224,6 +224,11 @@ def test_a_limit_may_not_be_raised_in_mid_cycle(red: CommandProject) -> None:
     assert attempt(red, 1).has("rules-unchanged", "phases.GREEN.breaker")
 
 
+def test_explain_knows_the_word_of_the_report(stuck: CommandProject) -> None:
+    assert stuck.gate("status").has("Stuck in GREEN")
+    assert stuck.gate("explain", "stuck").has("stuck: ", "its circuit is open", "phase-gate status", "recoveries")
+
+
 def test_the_stuck_report(stuck: CommandProject) -> None:
     ran = stuck.gate("status")
     assert ran.code == 12

@@ -248,7 +248,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "open": "Both gates were open: the phase has exited.",
         "needs-person": "A person has to answer before the work continues.",
         "halted": "The circuit is open: a person decides whether the work continues.",
-        "stuck": "The pipeline has used up its recoveries: a person has to give guidance.",
+        "stuck": "A phase is stuck if its circuit is open, a pipeline if it has used up its recoveries. A person "
+        "has to decide: phase-gate status shows how.",
     },
     "circuit": {
         "closed": "The work makes progress.",
