@@ -89,6 +89,22 @@ def test_a_page(begin: Begin) -> None:
     assert {name for name in changed if "cache" not in name} == {"out/report.html"}
 
 
+def test_a_page_among_the_sources_says_that_it_closes_the_gate(begin: Begin) -> None:
+    gated = begin("green-once")
+    gated.project.commit_all()
+    gated.project.run("--phase=green", "-q")
+    closed = "files have changed since the last run (report.html)"
+    beside = "phase-gate report -o .phase-gate/report.html"
+    ran = gated.gate("report", "-o", "report.html")
+    assert ran.has("note: report.html counts as a changed file and closes the gate; remove it, then", f"try: {beside}")
+    assert closed in gated.gate("check").out
+    (gated.root / "report.html").unlink()
+    assert "note" not in gated.gate(*beside.split()[1:]).out
+    assert "files have changed" not in gated.gate("check").out
+    # A document does not count.
+    assert "note" not in gated.gate("report", "-o", "report.md").out
+
+
 def test_markdown_to_the_terminal_and_to_a_file(begin: Begin) -> None:
     gated = begin("green")
     printed = gated.gate("report")

@@ -86,8 +86,8 @@ def test_drive(example: Example) -> None:
     ]
     assert "tests    test_slug.py::test_signs_are_dropped fails" in message
     assert "drive ends: done: both gates are open: GREEN has exited (3 iterations," in message
-    example.type("phase-gate report -o report.html")
-    assert "the last drive: done" in (example.root / "report.html").read_text(encoding="utf-8")
+    example.type("phase-gate report -o .phase-gate/report.html")
+    assert "the last drive: done" in (example.root / ".phase-gate" / "report.html").read_text(encoding="utf-8")
 
 
 def test_custom_evidence(tmp_path: Path, children: Callable[[], WarmServer]) -> None:

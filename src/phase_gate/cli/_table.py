@@ -91,7 +91,7 @@ signal: Give the explicit exit signal (Gate 2) for the last complete run
   --test-wrong either  a test is wrong
 
 report: Write the history of the task as one HTML file, or as Markdown
-  $ report -o report.html
+  $ report -o .phase-gate/report.html
   story.report: 0 done
   -o --output FILE  write .html or .md, by suffix (default: print it as Markdown)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from phase_gate import exit_codes
@@ -194,7 +197,22 @@ def report(call: Call) -> Done:
     message = f"{call.arguments.output}: {count(story.all_runs, 'run')}, {count(story.ledger.events, 'event')}"
     if not story.ledger.is_intact:
         message += f"\n  not trusted: {story.ledger.problem}\n  try: {story.ledger.remedy}"
+    elif _counts_as_change(call, project, name):
+        message += f"\n  note: {name} counts as a changed file and closes the gate; remove it, then"
+        message += f"\n  try: {_outside_tree(call, project, output)}"
     return Done(text=message, document=document, code=code)
+
+
+def _counts_as_change(call: Call, project: Project, name: str) -> bool:
+    """Return whether the report is one of the files that the gate watches."""
+    handed = call.handed(project.root, name)
+    return bool(handed) and handed[0] in call.task(project).tree.files
+
+
+def _outside_tree(call: Call, project: Project, output: Path) -> str:
+    """Return the command that writes the report into the state folder, which is never watched."""
+    place = os.path.relpath(project.state_folder / output.name, call.start).replace(os.sep, "/")
+    return of_task(f"phase-gate report -o {shlex.quote(place)}", project.task)
 
 
 def run_audit(call: Call) -> Done:
