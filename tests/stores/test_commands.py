@@ -13,7 +13,7 @@ from phase_gate.stores import choosing
 from tests.storage.stores import begin, contents, open_store
 from tests.stores.in_memory import STORE, Server, install, machine
 from tests.stores.kinds import make_bare
-from tests.support import Result
+from tests.support import Project, Result
 
 Gate = Callable[..., Result]
 
@@ -118,4 +118,15 @@ def test_init_asks_the_remote(gate: Gate, remote: Path) -> None:
 def test_init_of_a_remote_that_is_not_there(gate: Gate, remote: Path) -> None:
     shutil.rmtree(remote)
     ran = gate("store", "init")
-    assert (ran.code, ran.has("[store-unreachable]", f"git init --bare {remote}")) == (11, True)
+    said = ("[store-unreachable]", "check the address", "is mounted", f"for a new store: git init --bare {remote}")
+    assert (ran.code, ran.has(*said)) == (11, True)
+
+
+def test_a_remote_that_was_there_is_not_to_be_made_again(gate: Gate, remote: Path, project: Project) -> None:
+    # A new repository in its place would hide the real one.
+    project.red()
+    assert gate("status").code == 0
+    shutil.rmtree(remote)
+    ran = gate("status")
+    assert (ran.code, ran.has("[store-unreachable]", f"check the address, and that {remote} is mounted")) == (11, True)
+    assert "init --bare" not in ran.out + ran.err

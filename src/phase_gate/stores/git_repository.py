@@ -185,6 +185,10 @@ class Repository:
         """Return the commit of one of our refs; empty without one."""
         return (read_bytes(self.folder / ref) or b"").decode("ascii", "replace").strip()
 
+    def has_seen(self, prefix: str) -> bool:
+        """Return whether a ref below that prefix was ever written."""
+        return (self.folder / prefix).is_dir()
+
     def write_ref(self, ref: str, commit: str) -> None:
         # By it git tells the server what need not be sent.
         self._write_file(self.folder / ref, f"{commit}\n".encode())

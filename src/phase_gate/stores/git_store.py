@@ -200,11 +200,13 @@ class GitStore:
 
     def _unreachable(self, answer: Answer) -> StoreUnreachableError:
         is_missing = os.path.isabs(self._remote) and not os.path.lexists(self._remote)
-        asks = f"check the output of: git ls-remote {hide_secret(self._remote)}"
-        return StoreUnreachableError(
-            f"{self.shown} does not answer: {answer.first_line}",
-            remedy=f"git init --bare {self._remote}" if is_missing else asks,
-        )
+        remedy = f"check the output of: git ls-remote {hide_secret(self._remote)}"
+        if is_missing:
+            remedy = f"check the address, and that {self._remote} is mounted"
+            # In the place of a store that is only away, a new one would hide it.
+            if not self._repository.has_seen(self._prefix):
+                remedy += f"; for a new store: git init --bare {self._remote}"
+        return StoreUnreachableError(f"{self.shown} does not answer: {answer.first_line}", remedy=remedy)
 
 
 def _head_of(sent: list[Sent]) -> Head:
