@@ -149,6 +149,11 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
+def count_good(number: int) -> str:
+    """Return `1 event is good`, `2 events are good`."""
+    return f"{count(number, 'event')} {'is' if number == 1 else 'are'} good"
+
+
 def name_first(names: Iterable[str], at_most: int = 3, *, beside: int = 0) -> str:
     """Return `a, b, c and 4 more`.
 

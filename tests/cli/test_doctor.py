@@ -51,6 +51,14 @@ def test_all_is_well(begin: Begin) -> None:
     assert looks["ledger"][1].endswith("events, intact")
 
 
+def test_evidence_that_is_gone(begin: Begin, unasked: None) -> None:
+    gated = begin("green")
+    for path in (gated.folder / "objects").glob("*.z"):
+        path.unlink()
+    mark, says = look(gated)["ledger"]
+    assert (mark, "is gone" in says) == ("bad", True)
+
+
 # --- the plugin
 
 

@@ -219,6 +219,29 @@ def test_damage_is_named_with_its_line_and_a_repair_keeps_a_copy(begin: Begin) -
     assert gated.project.run("--phase=red").code == 0
 
 
+@pytest.mark.parametrize("damage", ["objects", "a line of a longer transaction", "all but the first line"])
+def test_the_look_says_what_a_repair_keeps(begin: Begin, damage: str) -> None:
+    gated = begin("green")
+    path = gated.folder / "ledger.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    if damage == "objects":
+        for each in (gated.folder / "objects").glob("*.z"):
+            each.unlink()
+        good, kept = f"{len(lines)} events are", 0
+    elif damage == "all but the first line":
+        path.write_bytes(b"".join([lines[0], *lines[2:]]))
+        good, kept = "1 event is", 0
+    else:
+        goes_on = [json.loads(line).get("more", False) for line in lines]
+        kept = goes_on.index(True, 6)
+        while goes_on[kept - 1]:
+            kept -= 1
+        path.write_bytes(b"".join([*lines[: kept + 1], *lines[kept + 2 :]]))
+        good = f"{kept + 1} events are"
+    assert gated.gate("audit").err.startswith(f"{good} good (--repair keeps {kept} lines); then: ")
+    assert gated.gate("audit", "--repair").out.startswith(f"repaired: {kept} lines kept, ")
+
+
 def test_it_finds_what_opening_does_not_look_at(begin: Begin) -> None:
     gated = begin("green")
     damage_first_run(gated)

@@ -47,7 +47,9 @@ def _check_all(call: Call) -> Iterator[Diagnosis]:
             tasks = count(len(store.shared.list_tasks()), "task")
             yield Diagnosis(what, "good", f"{store.shared.shown} answers, and has {tasks}")
         what = "ledger"
-        yield Diagnosis(what, "good", f"{store.read().serial} events, intact")
+        opened = store.read()
+        store.check_objects(opened.state)
+        yield Diagnosis(what, "good", f"{count(opened.serial, 'event')}, intact")
     except PhaseGateError as error:  # what comes after it needs it
         yield Diagnosis(what, "bad", f"{error.problem}; try: {error.remedy}")
     if project is not None:

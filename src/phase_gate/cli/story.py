@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from collections.abc import Iterable, Iterator
@@ -22,10 +23,10 @@ from phase_gate.report.text import table_lines
 from phase_gate.storage.ledger import Line
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.opening import read_event
-from phase_gate.storage.repair import repair
+from phase_gate.storage.repair import find_last_good, repair
 from phase_gate.storage.store import TaskStore, Transaction
 from phase_gate.values import replace
-from phase_gate.visible import count, show_rows
+from phase_gate.visible import count, count_good, show_rows
 from phase_gate.workflow.names import of_task, run_command, status_command
 
 
@@ -259,8 +260,18 @@ def _audit(project: Project, store: TaskStore) -> Done:
     document |= {"intact": problem is None, "problem": None if problem is None else describe_error(problem)}
     if problem is None:
         return Done(text=f"intact: {count(events, 'event')}", document=document)
-    text = f"{count(events, 'event')} are good; then: {problem}"
+    text = f"{count_good(events)}{_announce_repair(store, events, problem)}; then: {problem}"
     return Done(text=text, document=document, code=exit_codes.NOT_TRUSTED, is_error=True)
+
+
+def _announce_repair(store: TaskStore, events: int, problem: StateError) -> str:
+    """Return how many of the good lines a repair would keep, if not all of them."""
+    if store.shared is not None or not isinstance(problem, TamperedError):
+        return ""  # a copy is downloaded again, and nothing else is repaired
+    with contextlib.suppress(StateError):
+        kept = find_last_good(store).serial
+        return "" if kept == events else f" (--repair keeps {count(kept, 'line')})"
+    return ""
 
 
 # --- verify every line of a task's ledger; accept one that was restored from a copy

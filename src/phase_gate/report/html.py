@@ -26,7 +26,7 @@ from phase_gate.report.drawing import cell_paths, draw_series, draw_timeline, le
 from phase_gate.report.markdown import show
 from phase_gate.report.story import CELL_WORDS, SIGNED, Story, short_time
 from phase_gate.report.text import describe_proof, guard_marks, proof_section, sum_up_criteria
-from phase_gate.visible import count
+from phase_gate.visible import count, count_good
 from phase_gate.workflow.metrics import show_value
 
 #: Runs on a page of the table. Without the script only the newest page is there.
@@ -89,6 +89,7 @@ def load_template() -> Template:
         "answers": ANSWERS,
         "cell_paths": cell_paths,
         "count": count,
+        "count_good": count_good,
         "describe_overrides": lambda rows: [describe_override(row) for row in rows],
         "describe_proof": describe_proof,
         "guard_marks": guard_marks,

@@ -13,7 +13,7 @@ from phase_gate.gate.measured import Finding, Section, Table, describe_override
 from phase_gate.gate.verdict import ANSWERS, HINT_FIRST, Evaluation
 from phase_gate.report.story import Story, short_time
 from phase_gate.report.text import describe_proof, guard_marks, proof_section, sparkline
-from phase_gate.visible import count, show_line
+from phase_gate.visible import count, count_good, show_line
 from phase_gate.workflow.metrics import show_value
 from phase_gate.workflow.names import REPORT_TITLE, of_task
 
@@ -268,7 +268,7 @@ def _ledger(story: Story) -> Iterator[str]:
     elif check.is_intact:
         yield f"Every one of {events} follows the one before it; the head is {as_code(check.head)}."
     else:
-        yield f"{events} are good; then: {as_text(check.problem)}"
+        yield f"{count_good(check.events)}; then: {as_text(check.problem)}"
 
 
 def _left_out(number: int, noun: str, where: str) -> Iterator[str]:

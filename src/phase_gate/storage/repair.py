@@ -35,7 +35,7 @@ def _rewrite(store: TaskStore) -> tuple[int, int, Path]:
     """
     raw = read_bytes(store.ledger_file, store.files) or b""
     state = read_bytes(store.state_file, store.files)
-    good = _last_good(store)
+    good = find_last_good(store)
     copy, state_copy = store.damaged_files()
     write_atomically(store.files, copy, raw)
     if state is not None:
@@ -49,8 +49,8 @@ def _rewrite(store: TaskStore) -> tuple[int, int, Path]:
     return good.serial, dropped, copy
 
 
-def _last_good(store: TaskStore) -> Opened:
-    """Return the task after its last good transaction."""
+def find_last_good(store: TaskStore) -> Opened:
+    """Return the task after its last good transaction: what a repair keeps."""
     good = Opened()
     # Only damage is cut off. A ledger that is unreadable for another reason, such as its key, is not.
     with contextlib.suppress(TamperedError):
