@@ -242,6 +242,20 @@ def test_the_look_says_what_a_repair_keeps(begin: Begin, damage: str) -> None:
     assert gated.gate("audit", "--repair").out.startswith(f"repaired: {kept} lines kept, ")
 
 
+def test_after_a_repair_no_run_is_blamed(begin: Begin) -> None:
+    gated = begin("green")
+    with (gated.folder / "ledger.jsonl").open("ab") as file:
+        file.write(b"{}\n")
+    assert gated.gate("audit", "--repair").code == 0
+    reason = "the record was repaired or restored after the last verdict, so its runs do not count any more"
+    assert gated.json("check")["reason"] == reason
+    assert gated.gate("check").has("next: pytest --phase=auto")
+    ran = gated.project.run("--phase=refactor")
+    assert ran.has("the record was repaired or restored after its last verdict")
+    gated.project.run("--phase=green", "-k", "test_add")
+    assert gated.json("check")["reason"].startswith("a run came after the last verdict (partial)")
+
+
 def test_it_finds_what_opening_does_not_look_at(begin: Begin) -> None:
     gated = begin("green")
     damage_first_run(gated)

@@ -116,6 +116,9 @@ def outdated(
     if evaluation is None or (not state.is_done and (was_left or evaluation.phase != state.phase)):
         missing = "no verdict on" if state.is_pipeline or not next_step()[1] else "no complete run in"
         return again("unstarted", f"{missing} {state.phase} yet{_why_not_counted(state)}")
+    if state.is_doubted:
+        what = "the record was repaired or restored after the last verdict"
+        return again("stale", f"{what}, so its runs do not count any more")
     if state.evaluation_is_stale:
         last = f" ({kind})" if kind else ""
         return again("stale", f"a run came after the last verdict{last}: only a complete run makes a new one")

@@ -209,7 +209,8 @@ def not_exited(state: State, current: Phase, *, then: str = "") -> PhaseOrderErr
         return PhaseOrderError(f"{problem} ({verdict.reason})", remedy=verdict.next_step)
     is_of_phase = state.evaluation is not None and state.evaluation.phase == state.phase
     # Without an iteration, the verdict is from an earlier entry.
-    why = "a run came after its last verdict" if is_of_phase and state.iteration else "no complete run in it yet"
+    what = "the record was repaired or restored" if state.is_doubted else "a run came"
+    why = f"{what} after its last verdict" if is_of_phase and state.iteration else "no complete run in it yet"
     return PhaseOrderError(f"{problem} ({why})", remedy=phase_command(current, state.task))
 
 

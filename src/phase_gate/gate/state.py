@@ -225,6 +225,14 @@ class State(Value):
         return evaluation if evaluation is not None and evaluation.phase == self.phase else None
 
     @property
+    def is_doubted(self) -> bool:
+        """Whether a repair or an accepted rollback came after the last verdict, and no run since."""
+        # Both forget what the runs left. So does a lost run, and the next run of any other kind tells it again.
+        last = self.last_run
+        was_left = self.last_tree is not None or self.measurement is not None
+        return self.evaluation_is_stale and not was_left and last is not None and last.kind != "lost"
+
+    @property
     def is_done(self) -> bool:
         return self.phase == DONE
 
