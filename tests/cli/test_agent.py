@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import get_args
@@ -17,6 +18,7 @@ from phase_gate.claims.confidence import DEFAULT_PATTERNS, find_patterns
 from phase_gate.config.workflow_files import load_shipped_workflow, shipped_workflow_names
 from phase_gate.report.prompt import Style
 from tests.cli.conftest import Begin, CommandProject
+from tests.storage.test_files import FailsAt
 
 # --- init
 
@@ -57,6 +59,15 @@ def test_settings_in_pyproject_get_no_second_file(begin: Begin) -> None:
     (gated.root / "pyproject.toml").write_text("[tool.phase-gate]\nlock_timeout = 3\n", encoding="utf-8")
     assert gated.error("init") == (13, "not-allowed", "the settings are in [tool.phase-gate] of pyproject.toml")
     assert not (gated.root / "phase-gate.yaml").exists()
+
+
+def test_a_project_that_may_not_be_written(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Another state folder would not help.
+    gated = begin("")
+    monkeypatch.setattr("phase_gate.agents.install.REAL", FailsAt("open", errno.EACCES))
+    error = gated.gate("init", "--json").document["error"]
+    assert error["problem"] == "phase-gate.yaml can't be written: Permission denied"
+    assert error["remedy"] == f"make {gated.root} writable"
 
 
 def test_what_is_there_is_never_written_over(begin: Begin) -> None:

@@ -120,6 +120,7 @@ def test_a_file_that_can_not_be_written(begin: Begin) -> None:
     assert gated.error("report", "-o", "report.pdf") == (2, "bad-usage", problem)
     (gated.root / "taken").write_text("", encoding="utf-8")
     assert gated.error("report", "-o", "taken/report.html")[:2] == (11, "state-storage")
+    assert "the run is recorded" not in gated.gate("report", "-o", "taken/report.html").err, "there was none"
 
 
 def test_a_record_that_can_not_be_trusted_is_told_as_far_as_it_goes(begin: Begin) -> None:

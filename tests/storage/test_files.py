@@ -120,7 +120,12 @@ def test_a_file_where_the_folder_should_be_is_named(tmp_path: Path, operation: O
     [
         pytest.param(errno.ENOSPC, "could not be written: No space left", "free some disk space", id="disk-full"),
         pytest.param(errno.EDQUOT, "could not be written: Disk quota", "free some disk space", id="quota-used-up"),
-        pytest.param(errno.EROFS, "can't be used: Read-only file system", "PHASE_GATE_DIR", id="read-only"),
+        pytest.param(
+            errno.EROFS,
+            "can't be used: Read-only file system",
+            "--phase-dir for pytest, --dir for phase-gate",
+            id="read-only",
+        ),
         pytest.param(errno.EACCES, "can't be used: Permission denied", "make {folder} writable", id="not-ours"),
         pytest.param(errno.EIO, "could not be read or written: Input/output", "check {folder}", id="disk-broken"),
     ],

@@ -19,7 +19,7 @@ from phase_gate.agents.agent_table import Agent
 from phase_gate.codec import parse_foreign
 from phase_gate.errors import NotAllowedError, StorageError
 from phase_gate.project import Project
-from phase_gate.storage.files import REAL, make_folder, write_atomically
+from phase_gate.storage.files import NOT_ALLOWED, REAL, make_folder, write_atomically
 from phase_gate.values import Value
 
 #: Identifies our hooks, whatever program they are called through.
@@ -204,8 +204,17 @@ def write_edit(project: Project, edit: Edit) -> None:
                 (project.root / folder).rmdir()
         return
     mode = place.stat().st_mode & 0o777 if place.exists() else None
-    make_folder(REAL, place.parent)
-    write_atomically(REAL, place, edit.after.encode("utf-8", "surrogateescape"))
+    try:
+        make_folder(REAL, place.parent)
+        write_atomically(REAL, place, edit.after.encode("utf-8", "surrogateescape"))
+    except StorageError as error:
+        if not isinstance(error.__cause__, OSError) or error.__cause__.errno not in NOT_ALLOWED:
+            raise
+        # Another state folder would not help: this is a file of the project.
+        exists = next(folder for folder in place.parents if folder.is_dir())
+        raise StorageError(
+            f"{edit.path} can't be written: {error.__cause__.strerror}", f"make {exists} writable"
+        ) from error
     if mode is not None:
         os.chmod(place, mode)
 

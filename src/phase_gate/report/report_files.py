@@ -97,6 +97,6 @@ def _write(path: Path, text: str) -> int:
     except OSError as error:
         raise StorageError(
             f"the report {path.name} could not be written: {error.strerror}",
-            remedy="the run is recorded; name a place that can be written",
+            remedy="name a place that can be written; the record is complete without it",
         ) from error
     return len(data)

@@ -38,6 +38,8 @@ _BINARY = getattr(os, "O_BINARY", 0)
 #: error has another cause.
 _LINK_ERRORS = frozenset({errno.ELOOP, errno.EMLINK, None})
 _FOLDER_ERRORS = frozenset({errno.EISDIR, errno.EINVAL, None})
+#: What the user may not write, or nobody.
+NOT_ALLOWED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 #: Opening a named pipe would block forever.
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 
@@ -169,10 +171,11 @@ def refuse(path: Path, error: OSError) -> StorageError:
     cause = error.strerror or str(error)
     if error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)):
         return StorageError(f"{path.name} could not be written: {cause}", remedy="free some disk space, then run again")
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+    if error.errno in NOT_ALLOWED:
         return StorageError(
             f"{path.name} can't be used: {cause}",
-            remedy=f"make {path.parent} writable, or choose another folder with --phase-dir or PHASE_GATE_DIR",
+            remedy=f"make {path.parent} writable, or name another state folder: --phase-dir for pytest,"
+            " --dir for phase-gate, or PHASE_GATE_DIR for both",
         )
     return StorageError(f"{path.name} could not be read or written: {cause}", remedy=f"check {path}, then run again")
 

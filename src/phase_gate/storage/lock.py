@@ -108,7 +108,7 @@ class KernelLock:
                     raise refuse(self._path, error) from error
                 raise StorageError(
                     f"{self._path.name} can't be locked: {error}",
-                    remedy="name a folder on a local disk with --phase-dir or PHASE_GATE_DIR",
+                    remedy="name a folder on a local disk with --phase-dir, --dir or PHASE_GATE_DIR",
                 ) from error
 
     def take(self) -> None:
