@@ -282,7 +282,10 @@ def test_root_and_ids_do_not_depend_on_where_pytest_is_started(project: Project)
         assert (last_run(project)["kind"], state_of(project).streak) == ("complete", number), (folder, arguments)
     project.environment.chdir(project.root / "tests" / "deep")
     project.run("--phase=green")
-    assert (last_run(project)["kind"], last_run(project)["why"]) == ("partial", "2 known tests did not run")
+    why = "2 known tests did not run (in tests/deep only: run it in the root)"
+    assert (last_run(project)["kind"], last_run(project)["why"]) == ("partial", why)
+    project.run("--phase=green", "-k", "test_b")
+    assert last_run(project)["why"] == "2 known tests did not run (-k 'test_b')"
 
 
 # --- what is shown

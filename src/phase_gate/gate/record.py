@@ -103,6 +103,8 @@ class RunRecord(Value):
     #: Known tests that did not run: still in the sources, and no longer there.
     unselected: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    #: The folder that the run was started in, from the root; empty for the root.
+    folder: str = ""
     criteria: Criteria = Criteria()
     #: The meaning of the tests; compared with the freeze, or frozen.
     meaning: Meaning = Meaning()

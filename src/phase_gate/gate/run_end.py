@@ -193,7 +193,12 @@ def _classify(record: RunRecord, run: Run, state: State) -> tuple[Kind, str]:
     if record.changed:
         return "incomplete", f"sources changed while it ran: {name_first(record.changed)}"
     if record.unselected:
-        by = f" ({'; '.join(session.narrowed_by)})" if session.narrowed_by else ""
+        folder = record.folder
+        # Elsewhere pytest collects what is below: the same command would leave the same tests out for ever.
+        is_outside = folder and any(not test_id.startswith(f"{folder}/") for test_id in record.unselected)
+        where = (f"in {folder} only: run it in the root",) if is_outside else ()
+        narrowed = session.narrowed_by or where
+        by = f" ({'; '.join(narrowed)})" if narrowed else ""
         return "partial", f"{count(len(record.unselected), 'known test')} did not run{by}"
     if uncollectable or collected > skipped:
         return "complete", ""

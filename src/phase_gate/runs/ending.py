@@ -33,6 +33,7 @@ from phase_gate.storage.fingerprint import (
 )
 from phase_gate.storage.lock import again_if_moved
 from phase_gate.storage.objects import ObjectStore
+from phase_gate.storage.root import relative_id
 from phase_gate.storage.store import now
 from phase_gate.values import replace
 
@@ -74,6 +75,7 @@ def make_record(
     tree = run.tree_left = _add_imported(run, tree, () if is_narrow else document.imported)
     before = run.tree
     assert before is not None, "the run was begun"
+    folder = relative_id(run.hello.start, project.root)
     meaning = take_meaning(
         project,
         run.criteria,
@@ -98,6 +100,7 @@ def make_record(
         changed_since_green=_changed_since_green(run, before),
         unselected=unselected,
         missing=missing,
+        folder="" if folder == "." else folder,
         criteria=run.criteria,
         meaning=meaning,
         altered_elsewhere=run.find_altered_elsewhere(inventory, tree, document, is_output),
