@@ -38,7 +38,7 @@ _BINARY = getattr(os, "O_BINARY", 0)
 #: error has another cause.
 _LINK_ERRORS = frozenset({errno.ELOOP, errno.EMLINK, None})
 _FOLDER_ERRORS = frozenset({errno.EISDIR, errno.EINVAL, None})
-#: What the user may not write, or nobody.
+#: Errors of places that the user, or any user, may not write to.
 NOT_ALLOWED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 #: Opening a named pipe would block forever.
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
