@@ -30,28 +30,6 @@ _CRITERION = "criterion"
 _BETWEEN = ("pluggy", "phase_gate")
 
 
-#: Worst first; the fold keeps the first of two.
-_WORST_FIRST = (
-    "error",
-    "failed",
-    "xfailed",
-    "xpassed",
-    "skipped",
-    "skipped-if",
-    "passed",
-)
-_RANK = {bucket: rank for rank, bucket in enumerate(_WORST_FIRST)}
-#: The report of a crashed worker has a different one.
-_STAGES = ("setup", "call", "teardown")
-
-#: The attribute of a report that describes its failure; workers send it with the report.
-FAILURE = "phase_gate_failure"
-CRASHED = spell_out(Failure(reason="crash", detail="the worker died"))
-
-#: Maximum length of a stored failure: enough to distinguish it from others.
-_MESSAGE_LENGTH = 500
-
-
 class Hooks:
     """A plugin whose only attributes are hooks, for pytest, which looks at each attribute of a plugin twice."""
 
@@ -291,6 +269,27 @@ class Process:
 
 
 # --- the outcomes: the reports of a session, folded so that every test ends in one bucket, that of its worst stage
+
+#: Worst first; the fold keeps the first of two.
+_WORST_FIRST = (
+    "error",
+    "failed",
+    "xfailed",
+    "xpassed",
+    "skipped",
+    "skipped-if",
+    "passed",
+)
+_RANK = {bucket: rank for rank, bucket in enumerate(_WORST_FIRST)}
+#: The report of a crashed worker has a different one.
+_STAGES = ("setup", "call", "teardown")
+
+#: The attribute of a report that describes its failure; workers send it with the report.
+FAILURE = "phase_gate_failure"
+CRASHED = spell_out(Failure(reason="crash", detail="the worker died"))
+
+#: Maximum length of a stored failure: enough to distinguish it from others.
+_MESSAGE_LENGTH = 500
 
 
 class Buckets:
