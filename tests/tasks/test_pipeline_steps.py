@@ -160,7 +160,7 @@ LEADING = [
     "pipeline recover start --reason so",
     "withdraw",
     "withdraw no_such",
-    "waive no_such --reason so --by mara",
+    "waive tests-kept --reason so --by mara",
     "breaker reset --reason so --by mara",
     "audit --repair",
     "audit --accept-rollback --reason so --by mara",
