@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import platform
 import sys
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from phase_gate.bound import os
 from phase_gate.codec import to_json
-from phase_gate.errors import PhaseOrderError
+from phase_gate.errors import PhaseOrderError, StorageError
 from phase_gate.gate.state import WORK
 from phase_gate.gate.verdict import Signal
 from phase_gate.project import Project
@@ -58,8 +59,10 @@ class Hello(Value):
 
 def waiting_signal(path: Path, *, spent: str | None = None) -> Signal | None:
     """Return the signal in the file, None if it is missing. Most runs find none, and load nothing to read one."""
-    if not exists(path):
-        return None
+    # Where the file system can't tell, the reader tries again, and can say why not.
+    with contextlib.suppress(StorageError):
+        if not exists(path):
+            return None
     from phase_gate.storage.signal_file import read_signal_file
 
     return read_signal_file(path, spent=spent)
