@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from phase_gate.evidence.documents.diagrams import Diagram, check_plantuml
-from tests.evidence.processes import is_alive
+from tests.evidence.processes import has_ended
 
 pytestmark = pytest.mark.processes
 
@@ -83,4 +83,4 @@ def test_nothing_is_left_of_one_that_takes_too_long(tmp_path: Path) -> None:
     script = "#!/bin/sh\n/bin/sleep 600 &\necho $! > started\nwait\n"
     (tmp_path / "bin" / "plantuml").write_text(script, encoding="utf-8")
     assert check(tmp_path, GOOD, timeout=2) == "PlantUML did not answer in time"
-    assert not is_alive(int((tmp_path / "started").read_text(encoding="utf-8")))
+    assert has_ended(int((tmp_path / "started").read_text(encoding="utf-8")))

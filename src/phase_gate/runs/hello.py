@@ -59,7 +59,7 @@ class Hello(Value):
 
 def waiting_signal(path: Path, *, spent: str | None = None) -> Signal | None:
     """Return the signal in the file, None if it is missing. Most runs find none, and load nothing to read one."""
-    # Where the file system can't tell, the reader tries again, and can say why not.
+    # If the file system can't tell, the reader tries again, and reports why it failed.
     with contextlib.suppress(StorageError):
         if not exists(path):
             return None
