@@ -135,6 +135,7 @@ def test_a_stuck_pipeline_names_its_task() -> None:
     assert report["required_human_input"][-1].endswith('resume --reason "..." --by NAME --task other')
 
 
+@pytest.mark.processes
 def test_a_phase_without_tests_asks_for_its_files_not_for_a_test(project: Project) -> None:
     pipe = Pipe(project).at("ARCHITECTURE")
     assert pipe.gate("history").has("no run is recorded yet", "next: phase-gate advance")
