@@ -295,8 +295,3 @@ def _end(process: Popen[bytes]) -> None:
             process.kill()
     with contextlib.suppress(OSError, TimeoutExpired):
         process.communicate(timeout=10)
-
-
-def _make_folder(path: Path) -> None:
-    with refusing(path):
-        path.mkdir(parents=True, exist_ok=True)

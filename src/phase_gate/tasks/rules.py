@@ -231,8 +231,6 @@ def lease_ends(verification: Verification) -> float | None:
     seconds = verification.limits["verify" if status is Status.VERIFYING else "executor"]
     if status in NOT_PASSED and last is not None and last.type is FailureType.TIMEOUT:
         seconds = DELAY  # its worker has lost the task
-    elif status in NOT_PASSED and last is not None and last.type is FailureType.EXECUTION_FAILURE and not last.counts:
-        seconds = 0.0  # it was abandoned, so the worker no longer has the task
     elif verification.untimed or status not in (Status.EXECUTING, Status.VERIFYING, *NOT_PASSED):
         return None
     return datetime.fromisoformat(verification.last_step_at).timestamp() + seconds

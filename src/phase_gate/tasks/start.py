@@ -274,7 +274,8 @@ def is_over(board: TaskBoard, row: Verification) -> bool:
 def _may_retry(board: TaskBoard, row: Verification, *, by: str) -> bool:
     """Return whether a worker may try a failed task again: it was theirs or abandoned, or its worker's time is over."""
     last = row.last_failure
-    if same_name(by, row.by) or (last is not None and not last.counts):
+    is_abandoned = last is not None and last.type is FailureType.EXECUTION_FAILURE and not last.counts
+    if is_abandoned or same_name(by, row.by):
         return delay_left(row, storage.now()) <= 0
     # Without a time limit, a failed task would wait for its worker for ever.
     return is_over(board, replace(row, untimed=False))
